@@ -17,7 +17,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Administration of the running nodes of a home. Each method is one control call in the name of the caller's worker,
@@ -27,8 +29,7 @@ import java.util.function.Function;
  * <p>A node is given by the name of its worker, as in {@link Request#to()}. Operations that change bundles run one at a
  * time on a node, and a call waits for those before it.
  *
- * <p><b>Threads.</b> Any. The methods block, except for {@link #references}; a handler that must not block may not call
- * them.
+ * <p><b>Threads.</b> Any. The methods block; a handler that must not block may not call them.
  *
  * <p><b>Errors.</b> Each method throws {@link CallException}: {@link ErrorCode#REFUSED} with the reason when the node
  * refuses the operation, {@link ErrorCode#UNKNOWN_OPERATION} when the worker is no node, {@link ErrorCode#TIMED_OUT}
@@ -115,18 +116,22 @@ public final class Admin {
     }
 
     /**
-     * Fetches the remote references of a worker, which need not be a node, without blocking.
+     * Requests the remote references of a worker, which need not be a node. Does not wait, so that several workers can
+     * be asked at once.
      *
      * @param max number of references in the list; 0 to 10,000
-     * @return completes with the list or a {@link CallException}, on a thread of the broker
+     * @return waits for the response and returns the list, on the calling thread; to be called once
      */
-    public CompletableFuture<ReferenceList> references(String worker, int max) {
-        Map<String, Value> fields = Map.of("limit", Value.of(max));
-        return caller.callAsync(request(worker, "rrefs.list", fields)).thenApply(response -> {
-            try (response) {
+    public Supplier<ReferenceList> references(String worker, int max) {
+        CompletableFuture<Response> pending =
+                caller.callAsync(request(worker, "rrefs.list", Map.of("limit", Value.of(max))));
+        return () -> {
+            try (Response response = pending.join()) {
                 return decode(response, Response::value, ReferenceList.class);
+            } catch (CompletionException e) {
+                throw e.getCause() instanceof CallException failure ? failure : e;
             }
-        });
+        };
     }
 
     /** Makes a node reread its settings, and returns those that have changed. */

@@ -1,6 +1,7 @@
 package io.waybill.cli.workers;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.CallException;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.admin.Admin;
 import io.waybill.api.admin.ReferenceList;
@@ -27,8 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -99,7 +99,7 @@ public final class RRefsCommand implements Callable<Integer> {
 
     private List<Said> ask(Worker caller, List<Peer> peers) {
         Admin admin = Admin.of(caller).withLimit(LIMIT);
-        Map<Peer, CompletableFuture<ReferenceList>> asked = new LinkedHashMap<>();
+        Map<Peer, Supplier<ReferenceList>> asked = new LinkedHashMap<>();
         for (Peer peer : peers) {
             if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
                 asked.put(peer, admin.references(WorkerInfo.address(peer.id()), limit));
@@ -116,14 +116,11 @@ public final class RRefsCommand implements Callable<Integer> {
                 .orElse(false);
     }
 
-    private static Said said(Peer peer, CompletableFuture<ReferenceList> pending) {
+    private static Said said(Peer peer, Supplier<ReferenceList> pending) {
         try {
-            return new Said(peer, pending.join(), "");
-        } catch (CompletionException e) {
-            return new Said(
-                    peer,
-                    new ReferenceList(List.of(), 0, Map.of()),
-                    e.getCause().getMessage());
+            return new Said(peer, pending.get(), "");
+        } catch (CallException e) {
+            return new Said(peer, new ReferenceList(List.of(), 0, Map.of()), e.getMessage());
         }
     }
 
