@@ -185,7 +185,7 @@ final class ControlOperations implements AutoCloseable {
                 bundle.version(),
                 bundle.kind(),
                 bundle.state(),
-                time(bundle.sinceWallNs()),
+                Optional.of(bundle.sinceWallNs()).filter(ns -> ns > 0).map(ControlOperations::time),
                 bundle.sha256(),
                 bundle.source(),
                 bundle.problem().or(() -> handlers.events().problem(provider.toString())),

@@ -109,8 +109,12 @@ class AdminBundleTest {
         assertThat(admin.stop("ps0", COUNT).state()).isEqualTo(State.STOPPED);
         assertThat(admin.start("ps0", COUNT).state()).isEqualTo(State.ACTIVE);
         assertThat(listed(COUNT)).get().extracting(BundleInfo::version).isEqualTo("3.0.0");
+        assertThat(listed(COUNT).orElseThrow().since()).isPresent();
         admin.uninstall("ps0", COUNT);
         assertThat(listed(COUNT)).isEmpty();
+        assertThat(listed("org.apache.felix.framework").orElseThrow().since())
+                .as("when the framework entered its state, which is not known")
+                .isEmpty();
     }
 
     @Test

@@ -23,7 +23,7 @@ final class BundleTables {
                     bundle.version(),
                     lowerCase(bundle.kind()),
                     lowerCase(bundle.state()),
-                    ShownTime.seconds(bundle.since()),
+                    bundle.since().map(ShownTime::seconds).orElse("-"),
                     bundle.stuck(),
                     bundle.failures(),
                     bundle.policy().map(BundleTables::lowerCase).orElse("-"),

@@ -8,7 +8,7 @@ import java.util.Optional;
  * Status of a bundle of a node. Immutable.
  *
  * @param name symbolic name
- * @param since time at which it entered this state
+ * @param since time at which it entered this state, if it is known
  * @param sha256 hash of the running jar, in hexadecimal; empty for a system bundle
  * @param source file that it was last installed from
  * @param problem last problem, if any
@@ -23,7 +23,7 @@ public record BundleInfo(
         String version,
         Kind kind,
         State state,
-        Instant since,
+        Optional<Instant> since,
         String sha256,
         String source,
         Optional<String> problem,
