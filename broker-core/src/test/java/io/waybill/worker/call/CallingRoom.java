@@ -44,7 +44,7 @@ import java.util.List;
  * What makes the calls of a worker and completes them, without the worker: requests and responses are records of its own queues, and its link is to
  * itself. A test writes the responses, and polls, or starts the poller.
  */
-final class CallingRoom implements AutoCloseable {
+public final class CallingRoom implements AutoCloseable {
 
     static final Duration TIMEOUT = Duration.ofSeconds(60);
     static final MessageType TYPE = MessageType.userRequest(0x42);
@@ -57,11 +57,12 @@ final class CallingRoom implements AutoCloseable {
 
     final PublishingRoom publishing;
     final PollContext polling;
-    final PollPermit permit;
+    public final PollPermit permit;
     final Poller poller;
-    final WaitingCallers waiting;
-    final CallParts parts;
-    final Calls calls;
+    public final WaitingCallers waiting;
+    public final InterceptorRegistry interceptors;
+    public final CallParts parts;
+    public final Calls calls;
     final WorkerReferences references;
     final ResponseReceiver receiver;
     final PeerLink link;
@@ -69,7 +70,7 @@ final class CallingRoom implements AutoCloseable {
     private final Host host;
     private final MessageBuffer buffer = new MessageBuffer();
 
-    CallingRoom(Path path) throws Exception {
+    public CallingRoom(Path path) throws Exception {
         this(path, null);
     }
 
@@ -100,15 +101,9 @@ final class CallingRoom implements AutoCloseable {
         permit = polling.permit();
         poller = new Poller(polling);
         waiting = new WaitingCallers(polling, poller);
+        interceptors = new InterceptorRegistry(host);
         parts = new CallParts(
-                new CallParts.Context(
-                        host,
-                        writing,
-                        polling,
-                        poller,
-                        waiting,
-                        publishing.links,
-                        new InterceptorRegistry(host).calls()),
+                new CallParts.Context(host, writing, polling, poller, waiting, publishing.links, interceptors.calls()),
                 new CallParts.Settings(
                         new CallSettings(
                                 TIMEOUT, FlowLimits.defaults(), PublishingRoom.JOURNAL.maxRecordBytes(), false),
@@ -124,7 +119,7 @@ final class CallingRoom implements AutoCloseable {
         link = publishing.link();
     }
 
-    static Request request() {
+    public static Request request() {
         return Request.raw("a", TYPE, ByteBuffer.allocate(8), List.of());
     }
 
@@ -146,7 +141,7 @@ final class CallingRoom implements AutoCloseable {
     }
 
     /** Writes the response to a call. */
-    void respond(long id, Value value) throws JournalFullException {
+    public void respond(long id, Value value) throws JournalFullException {
         write(begin(MessageType.NAMED_RET, id, this.id, value));
     }
 
@@ -162,7 +157,7 @@ final class CallingRoom implements AutoCloseable {
     }
 
     /** Completes the calls whose responses were written. Returns what the poll returned. */
-    int poll() {
+    public int poll() {
         return receiver.poll(link);
     }
 
