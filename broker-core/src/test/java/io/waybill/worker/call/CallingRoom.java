@@ -9,6 +9,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.home.note.NotedOutcomes;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.intercept.InterceptorRegistry;
@@ -76,14 +77,19 @@ public final class CallingRoom implements AutoCloseable {
 
     /** @param clock which the test moves; null for the host's */
     CallingRoom(Path path, ManualClock clock) throws Exception {
+        this(path, clock, Host.real().threads(), InjectionSettings.NONE);
+    }
+
+    /** @param clock as above */
+    CallingRoom(Path path, ManualClock clock, Threads threads, InjectionSettings injection) throws Exception {
         publishing = new PublishingRoom(path);
         id = publishing.directory.id();
         if (clock == null) {
-            host = publishing.host;
+            host = publishing.host.withThreads(threads);
         } else {
             clock.advance(
                     Duration.ofNanos(publishing.host.clock().wallNs())); // the queues have the time of their records
-            host = publishing.host.withClock(clock);
+            host = publishing.host.withClock(clock).withThreads(threads);
         }
         PublishingContext writing = new PublishingContext(
                 publishing.directory.info(),
@@ -108,7 +114,7 @@ public final class CallingRoom implements AutoCloseable {
                         new CallSettings(
                                 TIMEOUT, FlowLimits.defaults(), PublishingRoom.JOURNAL.maxRecordBytes(), false),
                         Duration.ZERO,
-                        InjectionSettings.NONE,
+                        injection,
                         1),
                 publishing.requests,
                 new NotedOutcomes(publishing.directory.path(), host));
