@@ -17,9 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * Administration of the running nodes of a home. Each method is one control call in the name of the caller's worker,
@@ -29,7 +27,8 @@ import java.util.function.Supplier;
  * <p>A node is given by the name of its worker, as in {@link Request#to()}. Operations that change bundles run one at a
  * time on a node, and a call waits for those before it.
  *
- * <p><b>Threads.</b> Any. The methods block; a handler that must not block may not call them.
+ * <p><b>Threads.</b> Any. The methods block, except for {@link #referencesAsync}; a handler that must not block may not call
+ * them.
  *
  * <p><b>Errors.</b> Each method throws {@link CallException}: {@link ErrorCode#REFUSED} with the reason when the node
  * refuses the operation, {@link ErrorCode#UNKNOWN_OPERATION} when the worker is no node, {@link ErrorCode#TIMED_OUT}
@@ -116,22 +115,26 @@ public final class Admin {
     }
 
     /**
-     * Requests the remote references of a worker, which need not be a node. Does not wait, so that several workers can
-     * be asked at once.
+     * Returns the remote references of a worker, which need not be a node.
      *
      * @param max number of references in the list; 0 to 10,000
-     * @return waits for the response and returns the list, on the calling thread; to be called once
      */
-    public Supplier<ReferenceList> references(String worker, int max) {
-        CompletableFuture<Response> pending =
-                caller.callAsync(request(worker, "rrefs.list", Map.of("limit", Value.of(max))));
-        return () -> {
-            try (Response response = pending.join()) {
-                return decode(response, Response::value, ReferenceList.class);
-            } catch (CompletionException e) {
-                throw e.getCause() instanceof CallException failure ? failure : e;
-            }
-        };
+    public ReferenceList references(String worker, int max) {
+        return call(worker, "rrefs.list", limit(max), Response::value, ReferenceList.class);
+    }
+
+    /**
+     * Requests the remote references of a worker like {@link #references}, without waiting, so that several workers can
+     * be asked at once.
+     *
+     * @return completes with the response that {@link ReferenceList#of} reads, or with a {@link CallException}
+     */
+    public CompletableFuture<Response> referencesAsync(String worker, int max) {
+        return caller.callAsync(request(worker, "rrefs.list", limit(max)));
+    }
+
+    private static Map<String, Value> limit(int max) {
+        return Map.of("limit", Value.of(max));
     }
 
     /** Makes a node reread its settings, and returns those that have changed. */
@@ -177,7 +180,7 @@ public final class Admin {
         return Request.invocation(node, MessageType.CONTROL_CALL, invocation).timeout(limit);
     }
 
-    private static <T extends Record> T decode(Response response, Function<Response, Value> part, Class<T> type) {
+    static <T extends Record> T decode(Response response, Function<Response, Value> part, Class<T> type) {
         try {
             return RecordCodec.decode(part.apply(response), type);
         } catch (IllegalArgumentException e) {

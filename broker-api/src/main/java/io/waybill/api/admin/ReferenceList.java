@@ -1,5 +1,8 @@
 package io.waybill.api.admin;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Response;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +19,15 @@ public record ReferenceList(List<ReferenceInfo> references, long leftOut, Map<St
     public ReferenceList {
         references = List.copyOf(references);
         counters = Collections.unmodifiableMap(new LinkedHashMap<>(counters)); // in their order
+    }
+
+    /**
+     * Reads the response to {@link Admin#referencesAsync}, which the caller closes.
+     *
+     * @throws CallException with {@link ErrorCode#MALFORMED_BODY} if it is none
+     */
+    public static ReferenceList of(Response response) {
+        return Admin.decode(response, Response::value, ReferenceList.class);
     }
 
     /**

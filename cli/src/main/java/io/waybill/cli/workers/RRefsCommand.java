@@ -2,6 +2,7 @@ package io.waybill.cli.workers;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.CallException;
+import io.waybill.api.Response;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.admin.Admin;
 import io.waybill.api.admin.ReferenceList;
@@ -28,7 +29,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -99,10 +101,10 @@ public final class RRefsCommand implements Callable<Integer> {
 
     private List<Said> ask(Worker caller, List<Peer> peers) {
         Admin admin = Admin.of(caller).withLimit(LIMIT);
-        Map<Peer, Supplier<ReferenceList>> asked = new LinkedHashMap<>();
+        Map<Peer, CompletableFuture<Response>> asked = new LinkedHashMap<>();
         for (Peer peer : peers) {
             if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
-                asked.put(peer, admin.references(WorkerInfo.address(peer.id()), limit));
+                asked.put(peer, admin.referencesAsync(WorkerInfo.address(peer.id()), limit));
             }
         }
         List<Said> said = new ArrayList<>();
@@ -116,11 +118,12 @@ public final class RRefsCommand implements Callable<Integer> {
                 .orElse(false);
     }
 
-    private static Said said(Peer peer, Supplier<ReferenceList> pending) {
-        try {
-            return new Said(peer, pending.get(), "");
-        } catch (CallException e) {
-            return new Said(peer, new ReferenceList(List.of(), 0, Map.of()), e.getMessage());
+    private static Said said(Peer peer, CompletableFuture<Response> pending) {
+        try (Response response = pending.join()) {
+            return new Said(peer, ReferenceList.of(response), "");
+        } catch (CompletionException | CallException e) {
+            String problem = (e instanceof CompletionException ? e.getCause() : e).getMessage();
+            return new Said(peer, new ReferenceList(List.of(), 0, Map.of()), problem);
         }
     }
 
