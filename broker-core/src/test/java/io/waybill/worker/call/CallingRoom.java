@@ -56,7 +56,7 @@ public final class CallingRoom implements AutoCloseable {
         void serve(RecordView request) throws JournalFullException;
     }
 
-    final PublishingRoom publishing;
+    public final PublishingRoom publishing;
     final PollContext polling;
     public final PollPermit permit;
     final Poller poller;
@@ -64,7 +64,7 @@ public final class CallingRoom implements AutoCloseable {
     public final InterceptorRegistry interceptors;
     public final CallParts parts;
     public final Calls calls;
-    final WorkerReferences references;
+    public final WorkerReferences references;
     final ResponseReceiver receiver;
     final PeerLink link;
     final int id;
