@@ -5,6 +5,7 @@ import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
 import io.waybill.host.Threads;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ public final class AccessPolicies {
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final ProviderErrors errors;
     private final Threads threads;
+    private final Map<String, Long> forgotten = new HashMap<>(); // by provider; guarded by required
     private boolean expectingMore; // guarded by required
     private volatile Required current; // written under required; null while every request is allowed
 
@@ -69,16 +71,28 @@ public final class AccessPolicies {
         return add(provider, "", policy, policy.getClass().getClassLoader());
     }
 
+    /** Adds a policy that was just created, as below. */
+    public Registration add(Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader) {
+        return add(provider, name, policy, contextClassLoader, forgotten(provider.name()));
+    }
+
     /**
      * Adds a policy, which replaces the one that the provider has under this name.
      *
      * @param contextClassLoader set for every call of the policy
+     * @param asOf what {@link #forgotten} returned before the policy was created: if its bundle was removed meanwhile,
+     *     the policy is not added, and that of another version of the bundle stays
      */
-    public Registration add(Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader) {
+    public Registration add(
+            Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader, long asOf) {
         List<String> key = List.of(provider.name(), name);
         InstalledPolicy added =
                 new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader, errors, threads);
-        change(() -> required.put(key, added));
+        change(() -> {
+            if (forgotten.getOrDefault(provider.name(), 0L) == asOf) {
+                required.put(key, added);
+            }
+        });
         return new Registration() {
             @Override
             public void withdraw() {
@@ -114,7 +128,17 @@ public final class AccessPolicies {
 
     /** Lifts all policies of a provider: its bundle was uninstalled. */
     public void forget(String providerName) {
-        change(() -> required.keySet().removeIf(key -> isOf(providerName, key)));
+        change(() -> {
+            forgotten.merge(providerName, 1L, Long::sum);
+            required.keySet().removeIf(key -> isOf(providerName, key));
+        });
+    }
+
+    /** Returns how often the policies of a provider were lifted by {@link #forget}. */
+    public long forgotten(String providerName) {
+        synchronized (required) {
+            return forgotten.getOrDefault(providerName, 0L);
+        }
     }
 
     private static boolean isOf(String providerName, List<String> key) {

@@ -107,6 +107,29 @@ class StuckStartBundleTest {
     }
 
     @Test
+    void isRefusedWhenItsPolicyDoesNotSayWhatItDecidesAbout() throws Exception {
+        Path jar = forge.bundle(NAME, "1.0.0").source("Guard", """
+                        @Component public final class Guard implements AccessPolicy {
+                        @Override public Decision decide(AccessRequest request) { return Decision.allow(); }
+                        @Override public boolean decidesControlCalls() {
+                            while (System.getProperty("waybill.test.hold") != null) {
+                                java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+                                Thread.interrupted();
+                            }
+                            return true;
+                        }}""").build();
+        assertThatThrownBy(() -> node.bundles().install(jar))
+                .isInstanceOf(BundleRefusedException.class)
+                .hasMessageContaining("did not start within 2000 ms");
+        node.bundles().uninstall(NAME);
+        System.clearProperty("waybill.test.hold");
+        assertLoadersGo();
+        assertThat(node.registry.policies().current())
+                .as("policies of a bundle that was removed before it returned")
+                .isNull();
+    }
+
+    @Test
     void showsTheOperationThatOthersWaitFor() throws Exception {
         node.close();
         node = new TestNode(directory.resolve("patient"), Duration.ofSeconds(20), Duration.ofSeconds(120));

@@ -30,12 +30,18 @@ public final class AccessPolicyWhiteboard extends ServiceWhiteboard<AccessPolicy
     }
 
     @Override
-    AccessPolicies.Registration add(Provider provider, AccessPolicy policy, ServiceReference<AccessPolicy> reference) {
+    long mark(Provider provider) {
+        return policies.forgotten(provider.name());
+    }
+
+    @Override
+    AccessPolicies.Registration add(
+            Provider provider, AccessPolicy policy, ServiceReference<AccessPolicy> reference, long mark) {
         Object component = reference.getProperty(COMPONENT);
         String name = component == null ? policy.getClass().getName() : component.toString();
         LOG.info("{} decides which requests are served", provider);
         ClassLoader loader = reference.getBundle().adapt(BundleWiring.class).getClassLoader();
-        return policies.add(provider, name, policy, loader);
+        return policies.add(provider, name, policy, loader, mark);
     }
 
     @Override

@@ -26,7 +26,8 @@ final class CallEventsWhiteboard extends ServiceWhiteboard<CallEvents, CallListe
     }
 
     @Override
-    CallListeners.Registration add(Provider provider, CallEvents listener, ServiceReference<CallEvents> reference) {
+    CallListeners.Registration add(
+            Provider provider, CallEvents listener, ServiceReference<CallEvents> reference, long mark) {
         LOG.info("{} listens to events of calls", provider);
         return registry.events()
                 .add(provider.toString(), listener, () -> registry.errors().charge(provider));

@@ -32,8 +32,17 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
         this.tracker = ServiceObjects.tracker(context, type, this, problems);
     }
 
-    /** Registers a service with the worker; returns null if it is not used, and reports the reason to operators. */
-    abstract R add(Provider provider, S service, ServiceReference<S> reference);
+    /** Returns a mark of the time before the bundle creates a service, which may take until the bundle was removed. */
+    long mark(Provider provider) {
+        return 0;
+    }
+
+    /**
+     * Registers a service with the worker; returns null if it is not used, and reports the reason to operators.
+     *
+     * @param mark of the time before the service was created
+     */
+    abstract R add(Provider provider, S service, ServiceReference<S> reference, long mark);
 
     /** Called for a service that its bundle could not create, or that implements another API, after the report. */
     void missing(Provider provider) {}
@@ -56,12 +65,13 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
         Bundle bundle = reference.getBundle();
         Provider provider =
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
+        long mark = mark(provider);
         S service = ServiceObjects.get(context, reference, type, what, problems);
         if (service == null) {
             missing(provider);
             return null;
         }
-        R registration = add(provider, service, reference);
+        R registration = add(provider, service, reference, mark);
         if (registration == null) {
             context.ungetService(reference);
         }

@@ -29,7 +29,8 @@ final class ToolWhiteboard extends ServiceWhiteboard<ToolCommand, ToolCommands.R
     }
 
     @Override
-    ToolCommands.Registration add(Provider provider, ToolCommand command, ServiceReference<ToolCommand> reference) {
+    ToolCommands.Registration add(
+            Provider provider, ToolCommand command, ServiceReference<ToolCommand> reference, long mark) {
         try {
             ToolCommands.Registration registration = commands.add(provider, command);
             LOG.info("{} offers a command", provider);
