@@ -35,6 +35,8 @@ class ForeignTableTest {
         ELSEWHERE.put("Storage.deviceAddress", "bundles ask each other for it, and the broker does not");
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("LeavesLast.isInProgress", "asked when its bundle stops: NestedCallsUnderSwapsBundleTest");
+        ELSEWHERE.put(
+                "AccessPolicy.decidesControlCalls", "a hang holds the thread of its bundle: StuckStartBundleTest");
         ELSEWHERE.put("Storage.isLive", "not asked in a call, but for the value of a reference: StorageRowsTest");
     }
 
@@ -45,6 +47,7 @@ class ForeignTableTest {
                         HandlerRowsTest.selecting(),
                         HandlerRowsTest.listeners(),
                         HandlerRowsTest.policies(),
+                        HandlerRowsTest.installedPolicies(),
                         DeviceRowsTest.converters(),
                         StorageRowsTest.storages(),
                         EventRowsTest.listeners(),

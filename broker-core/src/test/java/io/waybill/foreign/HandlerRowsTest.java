@@ -223,7 +223,41 @@ class HandlerRowsTest {
     }
 
     static Stream<Row> policies() {
-        return Row.of(AccessPolicy.class);
+        return Row.of(AccessPolicy.class).filter(row -> row.method().equals("decide"));
+    }
+
+    /** One that hangs holds the thread that installs it, which is its bundle's: StuckStartBundleTest. */
+    static Stream<Row> installedPolicies() {
+        return Row.of(AccessPolicy.class)
+                .filter(row -> row.method().equals("decidesControlCalls") && row.how() != Misbehaviour.HANG);
+    }
+
+    @ParameterizedTest
+    @MethodSource("installedPolicies")
+    void anAccessPolicyThatFailsToSayWhatItDecidesAboutIsAskedAboutAll(Row row) {
+        Culprit culprit = new Culprit(row);
+        long before = node.handlers.errors().of(CULPRIT.name());
+        AccessPolicies.Registration policy = node.handlers.policies().add(CULPRIT, new AccessPolicy() {
+            @Override
+            public Decision decide(AccessRequest request) {
+                return Decision.allow();
+            }
+
+            @Override
+            public boolean decidesControlCalls() {
+                return culprit.in("decidesControlCalls", false);
+            }
+        });
+        try {
+            assertThat(node.handlers.policies().current().forControl())
+                    .as("policies that are asked about control calls")
+                    .hasSize(1);
+        } finally {
+            policy.remove();
+        }
+        assertThat(node.handlers.errors().of(CULPRIT.name()))
+                .as("%s: errors of its bundle", row)
+                .isEqualTo(before + 1);
     }
 
     /** While a policy does not return, nothing is served: it is asked about everything, and there is no gap. */
