@@ -12,6 +12,7 @@ import io.waybill.host.failure.ForeignErrors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,7 +53,7 @@ public final class InstalledPolicy {
     /** Asks the policy whether it decides about control calls; one that fails to say so does. */
     private boolean decidesControl(AccessPolicy asked) {
         try {
-            return asked.decidesControlCalls();
+            return inside(asked::decidesControlCalls);
         } catch (Throwable e) { // foreign code
             errors.charge(provider);
             ForeignErrors.warn(
@@ -61,6 +62,23 @@ public final class InstalledPolicy {
                             + " failed to say whether it decides about control calls, and is asked about them",
                     e);
             return true;
+        }
+    }
+
+    /** Calls the policy as its bundle expects: with its class loader, in no call's context, and not interrupted. */
+    private <T> T inside(Supplier<T> call) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        ThreadContext current = ThreadContext.own();
+        ContextScope outside = current.enter(CallContext.EMPTY);
+        thread.setContextClassLoader(contextClassLoader);
+        boolean pending = Threads.hideInterrupt();
+        try {
+            return call.get();
+        } finally {
+            Threads.restoreInterrupt(pending);
+            thread.setContextClassLoader(before);
+            current.leave(outside);
         }
     }
 
@@ -130,25 +148,14 @@ public final class InstalledPolicy {
      * @return reason why the policy refuses the request; null when it allows it
      */
     public String refusal(AccessRequest request) {
-        Thread thread = Thread.currentThread();
-        ClassLoader before = thread.getContextClassLoader();
-        ThreadContext current = ThreadContext.own();
-        ContextScope outside = current.enter(CallContext.EMPTY);
-        thread.setContextClassLoader(contextClassLoader);
-        boolean pending = Threads.hideInterrupt();
-        Decision decision = null;
         Throwable thrown = null;
         try {
-            decision = policy.decide(request);
+            Decision decision = inside(() -> policy.decide(request));
             if (decision != null) {
                 return decision.isAllowed() ? null : "denied it: " + decision.reason();
             }
         } catch (Throwable e) { // the boundary around a policy: anything it throws costs this request only
             thrown = e;
-        } finally {
-            Threads.restoreInterrupt(pending);
-            thread.setContextClassLoader(before);
-            current.leave(outside);
         }
         errors.charge(provider);
         if (failed.compareAndSet(false, true)) {

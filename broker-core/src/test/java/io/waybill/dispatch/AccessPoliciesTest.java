@@ -3,8 +3,10 @@ package io.waybill.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
 import io.waybill.host.Host;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Policies of bundles that were removed before they had created them. */
@@ -44,6 +46,30 @@ class AccessPoliciesTest {
         assertThat(policies.current().policies())
                 .extracting(InstalledPolicy::provider)
                 .containsExactly(NEW);
+    }
+
+    @Test
+    void aPolicySaysWhatItDecidesAboutWithTheClassLoaderOfItsBundle() {
+        ClassLoader ofBundle = new ClassLoader() {};
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        AtomicReference<ClassLoader> seen = new AtomicReference<>();
+        AccessPolicy policy = new AccessPolicy() {
+            @Override
+            public Decision decide(AccessRequest request) {
+                return Decision.allow();
+            }
+
+            @Override
+            public boolean decidesControlCalls() {
+                seen.set(Thread.currentThread().getContextClassLoader());
+                return true;
+            }
+        };
+        policies.add(NEW, "component", policy, ofBundle);
+        assertThat(seen.get()).as("class loader in the policy").isSameAs(ofBundle);
+        assertThat(Thread.currentThread().getContextClassLoader())
+                .as("class loader afterwards")
+                .isSameAs(before);
     }
 
     @Test

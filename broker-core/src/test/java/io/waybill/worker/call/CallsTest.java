@@ -63,7 +63,7 @@ class CallsTest {
     }
 
     private static Request toNoWorker() {
-        return Request.raw("nobody", CallingRoom.TYPE, ByteBuffer.allocate(8), List.of());
+        return Request.raw("missing", CallingRoom.TYPE, ByteBuffer.allocate(8), List.of());
     }
 
     private List<String> sent() throws IOException {

@@ -115,7 +115,7 @@ class WorkerRpcTest {
 
     @Test
     void aCreationThatCanNotBeSentLeavesNoReference() throws Exception {
-        assertThatThrownBy(() -> rpc.remote("nobody", CALL), "the creation at an unknown worker")
+        assertThatThrownBy(() -> rpc.remote("missing", CALL), "the creation at an unknown worker")
                 .isInstanceOf(CallException.class);
         assertNoReferences("after a worker that is not there");
         room.parts.writer.close();

@@ -154,7 +154,7 @@ class LinksTest {
     @Test
     void refusesCallsToWorkersThatCanNotBeReached() throws Exception {
         home.join("gone").leave();
-        assertRefused("nobody", ErrorCode.UNKNOWN_WORKER, "could not find destination");
+        assertRefused("missing", ErrorCode.UNKNOWN_WORKER, "could not find destination");
         assertRefused("gone", ErrorCode.WORKER_LOST, "has left");
         assertThat(current()).isEmpty();
     }
