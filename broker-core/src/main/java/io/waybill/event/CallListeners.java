@@ -76,6 +76,7 @@ public final class CallListeners {
         }
         return () -> {
             remove(entry);
+            entry.release();
             synchronized (this) {
                 droppedEntries.remove(entry);
             }

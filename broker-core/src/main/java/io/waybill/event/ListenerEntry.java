@@ -24,12 +24,12 @@ final class ListenerEntry {
     static final int MAX_HELD = 16_384;
 
     private final String provider;
-    private final CallEvents listener;
     private final Runnable charge;
     private final CallListeners owner;
     private final Clock clock;
     private final int kinds; // one bit for each kind that it wants
     private final AtomicInteger failures = new AtomicInteger();
+    private volatile CallEvents listener; // null once it is removed: events of threads refer to the entry for longer
     private int events; // racy
     private int slow; // racy: samples in a row
     private volatile String dropped = ""; // reason; empty while it is called
@@ -59,6 +59,11 @@ final class ListenerEntry {
             failed(e);
             return -1;
         }
+    }
+
+    /** Drops the reference to the listener, so that its bundle's class loader can be collected. */
+    void release() {
+        listener = null;
     }
 
     /** Returns the kinds of events that it wants, one bit for each. */
@@ -157,13 +162,17 @@ final class ListenerEntry {
     }
 
     private void deliver(EventView event) {
+        CallEvents to = listener;
+        if (to == null) {
+            return;
+        }
         event.enter(this);
         boolean pending = Threads.hideInterrupt();
         try {
             if ((++events & SAMPLE_MASK) == 0) {
-                callTimed(event);
+                callTimed(to, event);
             } else {
-                listener.onEvent(event);
+                to.onEvent(event);
             }
         } catch (Throwable e) { // the boundary around a listener
             failed(e);
@@ -173,9 +182,9 @@ final class ListenerEntry {
         }
     }
 
-    private void callTimed(EventView event) {
+    private void callTimed(CallEvents to, EventView event) {
         long sinceNs = clock.monotonicNs();
-        listener.onEvent(event);
+        to.onEvent(event);
         if (clock.monotonicNs() - sinceNs <= SLOW_NS) {
             slow = 0;
         } else if (++slow >= CallEvents.MAX_SLOW) {

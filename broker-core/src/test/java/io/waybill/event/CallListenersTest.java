@@ -9,9 +9,11 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent.Kind;
+import io.waybill.api.event.CallEvents;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,6 +84,23 @@ class CallListenersTest {
     private void lookAfter(long ms) {
         clock.advance(Duration.ofMillis(ms));
         listeners.look(clock.monotonicNs());
+    }
+
+    /** A thread's event refers to the entry that it called last. */
+    @Test
+    void aRemovedListenerCanBeCollectedWhileThreadsThatCalledItLive() {
+        AtomicInteger calls = new AtomicInteger();
+        CallEvents listener = event -> calls.incrementAndGet();
+        WeakReference<CallEvents> reference = new WeakReference<>(listener);
+        CallListeners.Registration registration = listeners.add(PROVIDER, listener);
+        listener = null;
+        notifyOf(1);
+        assertThat(calls).hasValue(1);
+        registration.remove();
+        Waits.until("the removed listener is collected, although its thread has called no other", () -> {
+            System.gc();
+            return reference.refersTo(null);
+        });
     }
 
     /** The view is reused for all events of a thread. */
