@@ -103,6 +103,7 @@ public final class OwnedBroker implements Broker {
     @Override
     public List<Incarnation> peers() {
         requireOpen();
+        shared.backend().readUnrecorded("the peers that Broker.peers() returned");
         return shared.backend().peers().stream()
                 .filter(peer -> peer.state().isThere() && !shared.isSelf(peer))
                 .map(Brokers::incarnationOf)

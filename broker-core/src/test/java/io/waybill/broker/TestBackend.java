@@ -13,12 +13,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A worker whose calls have no outcome until the test gives one. */
 public class TestBackend implements BrokerBackend, Caller {
 
     final List<CompletableFuture<Response>> futures = new CopyOnWriteArrayList<>();
     final List<ResponseListener> listeners = new CopyOnWriteArrayList<>();
+    final List<String> unrecorded = new CopyOnWriteArrayList<>(); // what owners read, as a replay would note it
+    final AtomicInteger comparisons = new AtomicInteger(); // how often the workers were listed
 
     @Override
     public Incarnation self() {
@@ -47,7 +50,13 @@ public class TestBackend implements BrokerBackend, Caller {
 
     @Override
     public List<Peer> peers() {
+        comparisons.incrementAndGet();
         return new ArrayList<>();
+    }
+
+    @Override
+    public void readUnrecorded(String what) {
+        unrecorded.add(what);
     }
 
     @Override

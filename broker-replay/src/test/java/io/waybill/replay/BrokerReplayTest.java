@@ -3,11 +3,13 @@ package io.waybill.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
+import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.osgi.BundleForge;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.whiteboard.DeviceConverters;
+import io.waybill.replay.state.LackedInput;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.file.Files;
@@ -128,5 +130,16 @@ class BrokerReplayTest {
                 .isEqualTo(
                         "NOT_REPLAYABLE " + lacks
                                 + "the model of its program; its response: reply.found: recorded 'a model', replayed 'no model'");
+    }
+
+    /** The comparison comes on a thread of its own, at any moment: the handler that runs then would be charged with it. */
+    @Test
+    void aSubscriptionLeavesNoMarkOnTheCallThatRuns() {
+        LackedInput lacked = new LackedInput();
+        try (LackedInput.Run run = lacked.begin()) {
+            assertThat(new ReplayBackend(new WorkerInfo(3, "node"), lacked).peers())
+                    .isEmpty();
+            assertThat(run.lacked()).isEmpty();
+        }
     }
 }
