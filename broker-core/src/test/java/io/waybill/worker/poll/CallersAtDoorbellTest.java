@@ -139,7 +139,7 @@ class CallersAtDoorbellTest {
     private static long sleeps(String thread) throws IOException {
         try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
             for (Path task : tasks) {
-                if (Files.readString(task.resolve("comm")).strip().equals(thread)) {
+                if (nameOf(task).equals(thread)) {
                     return Files.readAllLines(task.resolve("status")).stream()
                             .filter(line -> line.startsWith("voluntary_ctxt_switches:"))
                             .mapToLong(line -> Long.parseLong(
@@ -150,6 +150,15 @@ class CallersAtDoorbellTest {
             }
         }
         throw new IOException("no thread " + thread);
+    }
+
+    /** Returns the name of a thread; empty if it has ended since it was listed. */
+    private static String nameOf(Path task) {
+        try {
+            return Files.readString(task.resolve("comm")).strip();
+        } catch (IOException e) {
+            return "";
+        }
     }
 
     /** The poller stands by for some milliseconds after it was awake, and is woken then; so it counts in which round of calls it was woken least. */
