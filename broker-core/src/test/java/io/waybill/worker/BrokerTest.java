@@ -12,6 +12,7 @@ import io.waybill.api.broker.Subscription;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
@@ -23,7 +24,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,16 +47,6 @@ class BrokerTest {
     @AfterEach
     void close() throws Exception {
         workers.close();
-    }
-
-    private static void eventually(String what, BooleanSupplier isSo) {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (!isSo.getAsBoolean()) {
-            assertThat(System.nanoTime() - untilNs)
-                    .as("not within 20 s: " + what)
-                    .isNegative();
-            LockSupport.parkNanos(1_000_000);
-        }
     }
 
     /** Writes down what it is notified of. */
@@ -90,7 +80,7 @@ class BrokerTest {
         Worker self = workers.join("self");
         Broker broker = self.broker();
         assertThat(broker.self()).isEqualTo(new Incarnation(self.info(), 1));
-        eventually("the other is there", () -> !broker.peers().isEmpty());
+        Waits.until("the other is there", () -> !broker.peers().isEmpty());
         assertThat(broker.peers()).containsExactly(new Incarnation(other.info(), 1));
     }
 
@@ -149,13 +139,13 @@ class BrokerTest {
         workers.join("first");
         Recording listener = new Recording();
         Subscription subscription = self.broker().listen(listener);
-        eventually("first is seen", () -> listener.events.contains("joined first 1"));
+        Waits.until("first is seen", () -> listener.events.contains("joined first 1"));
         Worker second = workers.join("second");
-        eventually("second is seen", () -> listener.events.contains("joined second 1"));
+        Waits.until("second is seen", () -> listener.events.contains("joined second 1"));
         second.close();
-        eventually("second has left", () -> listener.events.contains("left second 1"));
+        Waits.until("second has left", () -> listener.events.contains("left second 1"));
         workers.join("second").close();
-        eventually(
+        Waits.until(
                 "its next incarnation is seen to come or to have gone",
                 () -> listener.events.stream().anyMatch(event -> event.endsWith("second 1 2"))
                         || !self.broker().peers().isEmpty());
@@ -166,7 +156,7 @@ class BrokerTest {
                 Workers.SETTINGS,
                 workers.registry());
         third.ready(Map.of());
-        eventually(
+        Waits.until(
                 "second is there again",
                 () -> listener.events.stream().anyMatch(event -> event.matches("restarted second [12] 3")));
         subscription.close();
@@ -202,13 +192,13 @@ class BrokerTest {
         self.broker().listen(hanging);
         Worker first = workers.join("first");
         workers.join("second");
-        eventually(
+        Waits.until(
                 "both are reported", () -> throwing.events.containsAll(List.of("joined first 1", "joined second 1")));
         first.close();
-        eventually("the end, too", () -> throwing.events.contains("left first 1"));
+        Waits.until("the end, too", () -> throwing.events.contains("left first 1"));
         assertThat(hanging.events).isEmpty();
         release.countDown();
-        eventually("it catches up", () -> hanging.events.contains("joined second 1"));
+        Waits.until("it catches up", () -> hanging.events.contains("joined second 1"));
         assertThat(self.brokers().counts().get("(program)/callback-errors")).isEqualTo(2);
     }
 

@@ -19,6 +19,7 @@ import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
@@ -141,10 +142,10 @@ class AccessPolicyBundleTest {
                         .library("org.acme.peruid", "PerUidPolicy", source.substring(source.indexOf("import")))
                         .header("-privatepackage", "org.acme.peruid")
                         .build());
-        TestNode.eventually("it is configured", () -> !isServed());
+        Waits.until("it is configured", () -> !isServed());
         assertDenied("uid " + uid + " is not among the uids");
         Files.writeString(settings, "uids = 4711, " + uid + "\n");
-        TestNode.eventually("it is configured", this::isServed);
+        Waits.until("it is configured", this::isServed);
     }
 
     private boolean isServed() {

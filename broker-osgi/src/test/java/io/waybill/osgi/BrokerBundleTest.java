@@ -1,11 +1,11 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.file.Files;
@@ -103,8 +103,8 @@ class BrokerBundleTest {
     void revokesTheBrokerOfAnUpdatedBundleAndLetsItsLoaderGo() throws Exception {
         node.bundles().install(careless("1.0.0"));
         assertThat(node.response()).isEqualTo("1.0.0 node 1");
-        eventually("its listener is called", () -> marked("1.0.0", "listener.peer"));
-        eventually("its timer runs", () -> marked("1.0.0", "tick"));
+        Waits.until("its listener is called", () -> marked("1.0.0", "listener.peer"));
+        Waits.until("its timer runs", () -> marked("1.0.0", "tick"));
 
         node.bundles().update(careless("2.0.0"));
 
@@ -112,10 +112,10 @@ class BrokerBundleTest {
         assertThat(marked("1.0.0", "failed.the Broker of org.acme.count 1.0.0 is revoked: the bundle has stopped"))
                 .as("the call in flight of the old version has failed")
                 .isTrue();
-        eventually("the listener of the new one is called", () -> marked("2.0.0", "listener.peer"));
+        Waits.until("the listener of the new one is called", () -> marked("2.0.0", "listener.peer"));
         System.clearProperty("waybill.test.1.0.0.tick");
         workers.join("later");
-        eventually("it sees who comes", () -> marked("2.0.0", "listener.later"));
+        Waits.until("it sees who comes", () -> marked("2.0.0", "listener.later"));
         assertThat(marked("1.0.0", "listener.later"))
                 .as("the old listener was called")
                 .isFalse();
@@ -123,7 +123,7 @@ class BrokerBundleTest {
         assertThat(worker.brokers().size())
                 .as("the program's, and the new version's")
                 .isEqualTo(2);
-        eventually("the old class loader is unreachable", () -> {
+        Waits.until("the old class loader is unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -135,7 +135,7 @@ class BrokerBundleTest {
         workers.handle(healthy, "watch.health", (message, outbox) -> outbox.respond(Value.of(true)));
         workers.join("healthy", healthy);
         node.bundles().install(example("org.acme.watch", "PeerWatch", "1.0.0"));
-        eventually(
+        Waits.until(
                 "it gets responses",
                 () -> !node.call("watch.report", Map.of()).field("healthy").equals(Value.of(0)));
     }
@@ -158,7 +158,7 @@ class BrokerBundleTest {
             assertThat(node.call("word.seen", word).value()).isEqualTo(Value.of(version));
         }
         node.bundles().uninstall("org.acme.cache");
-        eventually("the class loaders are unreachable", () -> {
+        Waits.until("the class loaders are unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });

@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
@@ -13,6 +12,7 @@ import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -407,7 +407,7 @@ class BundleControlBundleTest {
         assertThat(threadsOf("org.acme.ended")).isPositive();
 
         node.bundles().stop("org.acme.ended");
-        eventually("its threads are gone", () -> threadsOf("org.acme.ended") == 0);
+        Waits.until("its threads are gone", () -> threadsOf("org.acme.ended") == 0);
     }
 
     private static long threadsOf(String provider) {

@@ -1,11 +1,11 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.file.Files;
@@ -64,18 +64,18 @@ class CallEventsBundleTest {
     void passesEventsToTheVersionThatIsInstalledAndLetsTheOldOneGo() throws Exception {
         node.bundles().install(example("1.0.0"));
         call();
-        eventually("it counts", () -> count() == 1);
+        Waits.until("it counts", () -> count() == 1);
         for (int version = 2; version < 5; version++) {
             node.bundles().update(example(version + ".0.0"));
             call();
             long expected = version;
-            eventually("each call is counted once", () -> count() == expected);
+            Waits.until("each call is counted once", () -> count() == expected);
         }
         node.bundles().uninstall("org.acme.counts");
         assertThat(worker.events().isEmpty()).isTrue();
         call();
         assertThat(count()).isEqualTo(4);
-        eventually("the class loaders are unreachable", () -> {
+        Waits.until("the class loaders are unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -98,7 +98,7 @@ class CallEventsBundleTest {
         for (int i = 0; i < 5; i++) {
             call();
         }
-        eventually("it is shown", () -> problem().contains("it failed 10 times, last with"));
+        Waits.until("it is shown", () -> problem().contains("it failed 10 times, last with"));
         assertThat(worker.events().isEmpty()).isTrue();
     }
 

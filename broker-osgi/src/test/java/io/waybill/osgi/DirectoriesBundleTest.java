@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
@@ -8,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.waybill.api.Value;
+import io.waybill.testing.core.Waits;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,11 +66,11 @@ class DirectoriesBundleTest {
     void followsAJarThatComesChangesAndGoes() throws Exception {
         startNode();
         drop(forge.responding("org.acme.count", "1.0.0", "one"), "count.jar");
-        eventually("it is installed", () -> responses("one"));
+        Waits.until("it is installed", () -> responses("one"));
         drop(forge.responding("org.acme.count", "2.0.0", "two"), "count.jar");
-        eventually("it is updated", () -> responses("two"));
+        Waits.until("it is updated", () -> responses("two"));
         Files.delete(node.watched.resolve("count.jar"));
-        eventually(
+        Waits.until(
                 "it is uninstalled",
                 () -> node.bundles().installed("org.acme.count").isEmpty());
         assertThat(node.entry("text.count")).isNull();
@@ -85,7 +85,7 @@ class DirectoriesBundleTest {
         assertThat(node.response()).isEqualTo("ten"); // the newer one, whatever the files' names
         Files.delete(node.watched.resolve("b.jar"));
         dropOther();
-        eventually(
+        Waits.until(
                 "a later look was made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         assertThat(node.bundles().installed("org.acme.count")).isPresent();
@@ -124,13 +124,13 @@ class DirectoriesBundleTest {
         Path file = node.watched.resolve("count.jar");
         Files.write(file, java.util.Arrays.copyOf(whole, whole.length / 2));
         dropOther();
-        eventually(
+        Waits.until(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         assertThat(node.bundles().installed("org.acme.count")).isEmpty();
 
         Files.write(file, whole);
-        eventually(
+        Waits.until(
                 "it is installed",
                 () -> node.bundles().installed("org.acme.count").isPresent());
     }
@@ -148,7 +148,7 @@ class DirectoriesBundleTest {
                 .containsOnlyKeys(node.watched.resolve("note.jar"))
                 .allSatisfy((file, problem) -> assertThat(problem).contains("is not a jar"));
         Files.delete(node.watched.resolve("note.jar"));
-        eventually(
+        Waits.until(
                 "it is forgotten with its file", () -> node.host.refusedFiles().isEmpty());
     }
 
@@ -173,12 +173,12 @@ class DirectoriesBundleTest {
         assertThat(node.response()).isEqualTo("one");
 
         Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 0\n");
-        eventually(
+        Waits.until(
                 "the bundle's status says what is wrong",
                 () -> node.bundles().list().stream()
                         .anyMatch(bundle -> bundle.problem().orElse("").contains("times must be above 0")));
         Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 2\n");
-        eventually("it is cured", () -> responses("one"));
+        Waits.until("it is cured", () -> responses("one"));
         assertThat(node.bundles().list()).allMatch(bundle -> bundle.problem().isEmpty());
     }
 
@@ -204,11 +204,11 @@ class DirectoriesBundleTest {
 
         Path file = node.conf.resolve("org.acme.Count.cfg");
         Files.writeString(file, "# a comment\ngreeting = grüß dich\ntimes=2\n", StandardCharsets.UTF_8);
-        eventually("the component has its settings", () -> responses("grüß dichgrüß dich"));
+        Waits.until("the component has its settings", () -> responses("grüß dichgrüß dich"));
         Files.writeString(file, "greeting = hello\n");
-        eventually("it has the new ones", () -> responses("hello"));
+        Waits.until("it has the new ones", () -> responses("hello"));
         Files.delete(file);
-        eventually("it has the defaults again", () -> responses("default"));
+        Waits.until("it has the defaults again", () -> responses("default"));
     }
 
     @Test
@@ -221,10 +221,10 @@ class DirectoriesBundleTest {
         }
         Path data = Files.createSymbolicLink(node.conf.resolve("..data"), Path.of("..v1"));
         Files.createSymbolicLink(node.conf.resolve("org.acme.Count.cfg"), Path.of("..data/org.acme.Count.cfg"));
-        eventually("it is configured", () -> responses("v1"));
+        Waits.until("it is configured", () -> responses("v1"));
         Path swapped = Files.createSymbolicLink(node.conf.resolve("..tmp"), Path.of("..v2"));
         Files.move(swapped, data, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        eventually("it has what the link leads to now", () -> responses("v2"));
+        Waits.until("it has what the link leads to now", () -> responses("v2"));
     }
 
     @Test
@@ -258,8 +258,8 @@ class DirectoriesBundleTest {
                                 + " misspelled; there are greeting, times");
             });
             Files.writeString(file, "greeting = early\ntime = 2\n");
-            eventually("the component has its settings", () -> responses("early"));
-            eventually(
+            Waits.until("the component has its settings", () -> responses("early"));
+            Waits.until(
                     "the other key is known to be wrong",
                     () -> written.list.stream()
                             .anyMatch(each -> each.getFormattedMessage().contains("'time'")));
@@ -275,12 +275,12 @@ class DirectoriesBundleTest {
         node.bundles().install(configured());
         Path file = node.conf.resolve("org.acme.Count.cfg");
         Files.writeString(file, "greeting = hello\n");
-        eventually("it is configured", () -> responses("hello"));
+        Waits.until("it is configured", () -> responses("hello"));
 
         Files.write(file, new byte[] {'g', '=', (byte) 0xff, (byte) 0xfe});
         Files.writeString(node.conf.resolve("org.acme.Bad.cfg"), "greeting=\\u12\n");
         dropOther();
-        eventually(
+        Waits.until(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         assertThat(node.bundles().installed("org.acme.count")).isPresent();

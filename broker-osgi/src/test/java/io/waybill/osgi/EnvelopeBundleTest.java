@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageType;
@@ -9,6 +8,7 @@ import io.waybill.api.Response;
 import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.ByteBuffer;
@@ -122,7 +122,7 @@ class EnvelopeBundleTest {
     void letsARequestInFlightUseTheOtherHandlersOfItsBundleThatLeaves() throws Exception {
         node.bundles().install(version(1));
         CompletableFuture<Response> first = call();
-        eventually(
+        Waits.until(
                 "the request is in flight",
                 () -> registry.statuses().stream()
                                 .mapToLong(HandlerStatus::inFlight)
@@ -135,7 +135,7 @@ class EnvelopeBundleTest {
                 throw new IllegalStateException(e);
             }
         });
-        eventually(
+        Waits.until(
                 "all three handlers leave",
                 () -> registry.statuses().stream()
                                 .filter(status -> status.state() == HandlerInfo.State.DRAINING)
@@ -152,7 +152,7 @@ class EnvelopeBundleTest {
         try (Response response = second.join()) {
             assertThat(response.payload()).isEqualTo(ByteBuffer.wrap(new byte[] {2, 2, 2}));
         }
-        eventually("the old class loader is unreachable", () -> {
+        Waits.until("the old class loader is unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });

@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -12,6 +11,7 @@ import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.intercept.InterceptorStatus;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.ByteBuffer;
@@ -144,7 +144,7 @@ class InterceptorBundleTest {
             assertThat(status.provider()).hasToString("org.acme.envelope 4.0.0");
             assertThat(status.inFlight()).isZero();
         });
-        eventually("the old class loaders are unreachable", () -> {
+        Waits.until("the old class loaders are unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -161,7 +161,7 @@ class InterceptorBundleTest {
                                 ENVELOPE.replace("VERSION", "1").replace("userRequest(0x42)", "userRequest(0x44)"))
                         .build());
         CompletableFuture<Response> call = worker.callAsync(plain());
-        eventually("the call is in flight", () -> statuses().get(0).inFlight() == 1);
+        Waits.until("the call is in flight", () -> statuses().get(0).inFlight() == 1);
         CompletableFuture<Void> updated = CompletableFuture.runAsync(() -> {
             try {
                 node.bundles().update(envelope(2));
@@ -169,7 +169,7 @@ class InterceptorBundleTest {
                 throw new IllegalStateException(e);
             }
         });
-        eventually("the old version is leaving", () -> statuses().get(0).leaving());
+        Waits.until("the old version is leaving", () -> statuses().get(0).leaving());
         assertThat(call).isNotDone();
         hold.countDown();
         try (Response response = call.get()) {
@@ -207,7 +207,7 @@ class InterceptorBundleTest {
         for (int update = 1; update <= updates; update++) {
             node.bundles().update(versions[update % 2]);
             long before = responses.get();
-            eventually(
+            Waits.until(
                     "calls go on",
                     () -> responses.get() > before || calling.stream().anyMatch(CompletableFuture::isDone));
         }
@@ -218,9 +218,9 @@ class InterceptorBundleTest {
         assertThat(served).hasValue(responses.get());
         assertThat(worker.pendingCalls()).isZero();
         // a call leaves its interceptors after its future is completed
-        eventually("no call is in flight", () -> statuses().stream().allMatch(status -> status.inFlight() == 0));
+        Waits.until("no call is in flight", () -> statuses().stream().allMatch(status -> status.inFlight() == 0));
         assertThat(statuses()).hasSize(1).allMatch(status -> status.failed() == 0);
-        eventually("the old class loaders are unreachable", () -> {
+        Waits.until("the old class loaders are unreachable", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });

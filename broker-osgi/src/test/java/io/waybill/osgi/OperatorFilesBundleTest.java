@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
@@ -8,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.waybill.api.Value;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -226,17 +226,17 @@ class OperatorFilesBundleTest {
         }
         for (Row row : rows) {
             if (row.problem().equals(TAKEN)) {
-                eventually(row.file() + " is taken", () -> responds(row, "one"));
+                Waits.until(row.file() + " is taken", () -> responds(row, "one"));
             } else {
-                eventually(row.file() + " is named", () -> problem(row).contains(row.problem()));
+                Waits.until(row.file() + " is named", () -> problem(row).contains(row.problem()));
             }
         }
         for (Row row : rows) {
             row.putRight().at(path(row), "three");
         }
         for (Row row : rows) {
-            eventually(row.file() + " is taken as it is now", () -> responds(row, "three"));
-            eventually(row.file() + " is named no more", () -> problem(row).isEmpty());
+            Waits.until(row.file() + " is taken as it is now", () -> responds(row, "three"));
+            Waits.until(row.file() + " is named no more", () -> problem(row).isEmpty());
             String name = "/" + row.file();
             assertThat(written.list.stream()
                             .filter(line -> line.getLevel().isGreaterOrEqual(Level.WARN))

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -122,15 +123,15 @@ class OtherToolsBundleTest {
     void followTheirFileStill() throws Exception {
         Path file = node.watched.resolve("count.jar");
         Files.copy(forge.responding(COUNT, "2.0.0", "two"), file);
-        TestNode.eventually("it is taken", () -> responds("two"));
+        Waits.until("it is taken", () -> responds("two"));
         uninstallByTheOther();
         Path next = file.resolveSibling(".next");
         Files.copy(forge.responding(COUNT, "3.0.0", "three"), next);
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        TestNode.eventually("the changed file is taken", () -> responds("three"));
+        Waits.until("the changed file is taken", () -> responds("three"));
         uninstallByTheOther();
         Files.delete(file);
-        TestNode.eventually(
+        Waits.until(
                 "it is gone with its file",
                 () -> node.bundles().installed(COUNT).isEmpty());
     }

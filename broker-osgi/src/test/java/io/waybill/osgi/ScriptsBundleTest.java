@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +7,7 @@ import io.waybill.api.Value;
 import io.waybill.api.admin.ScriptInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -107,12 +107,12 @@ class ScriptsBundleTest {
     @Test
     void followsAFileThatComesChangesAndGoes() throws Exception {
         Path file = drop("math.py", "one");
-        eventually("it is served", () -> isServed(file, "one"));
+        Waits.until("it is served", () -> isServed(file, "one"));
         assertThat(status(file).functions()).containsExactly("f() -> str");
         drop("math.py", "two");
-        eventually("it is replaced", () -> responses("math", "two"));
+        Waits.until("it is replaced", () -> responses("math", "two"));
         Files.delete(file);
-        eventually("it is gone", () -> node.host.scripts().isEmpty());
+        Waits.until("it is gone", () -> node.host.scripts().isEmpty());
         assertThat(node.registry.table().forKey(HandlerKey.parse("function:math.f")))
                 .isNull();
         try (var copies = Files.list(directory.resolve("node/cache/scripts"))) {
@@ -123,22 +123,22 @@ class ScriptsBundleTest {
     @Test
     void servesOnWhenWhatReplacesAFileIsRefused() throws Exception {
         Path file = drop("math.py", "good");
-        eventually("it is served", () -> isServed(file, "good"));
+        Waits.until("it is served", () -> isServed(file, "good"));
         String sha256 = status(file).sha256();
         drop("math.py", "broken");
-        eventually("it is refused", () -> problem(file).equals("line 1 is broken"));
+        Waits.until("it is refused", () -> problem(file).equals("line 1 is broken"));
 
         assertThat(responses("math", "good")).isTrue();
         assertThat(status(file).sha256()).isEqualTo(sha256);
         assertThat(status(file).functions()).hasSize(1);
         drop("math.py", "better");
-        eventually("it is mended", () -> isServed(file, "better"));
+        Waits.until("it is mended", () -> isServed(file, "better"));
     }
 
     @Test
     void servesNothingOfAFileThatWasNeverRight() throws Exception {
         Path file = drop("math.py", "broken");
-        eventually("it is refused", () -> !problem(file).isEmpty());
+        Waits.until("it is refused", () -> !problem(file).isEmpty());
 
         assertThat(status(file).functions()).isEmpty();
         assertThat(node.registry.table().forKey(HandlerKey.parse("function:math.f")))
@@ -158,25 +158,25 @@ class ScriptsBundleTest {
                 .isZero();
         drop("math.py", "text");
 
-        eventually("the right one is served", () -> responses("math", "text"));
-        eventually("the link is refused", () -> problem(link).contains("symbolic link"));
-        eventually("one in upper case with a hard link is served", () -> responses("twice", "text"));
-        eventually("what others may write is refused", () -> problem(open).contains("only its owner may write"));
-        eventually("the FIFO is refused", () -> problem(fifo).contains("a FIFO"));
-        eventually("the name is refused", () -> problem(named).contains("with-dash.py"));
+        Waits.until("the right one is served", () -> responses("math", "text"));
+        Waits.until("the link is refused", () -> problem(link).contains("symbolic link"));
+        Waits.until("one in upper case with a hard link is served", () -> responses("twice", "text"));
+        Waits.until("what others may write is refused", () -> problem(open).contains("only its owner may write"));
+        Waits.until("the FIFO is refused", () -> problem(fifo).contains("a FIFO"));
+        Waits.until("the name is refused", () -> problem(named).contains("with-dash.py"));
         Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rw-------"));
-        eventually("what was put right is served", () -> responses("open", "text"));
+        Waits.until("what was put right is served", () -> responses("open", "text"));
     }
 
     @Test
     void takesTheFirstOfTwoFilesForOneModule() throws Exception {
         Path source = drop("math.py", "source");
-        eventually("it is served", () -> responses("math", "source"));
+        Waits.until("it is served", () -> responses("math", "source"));
         Path module = drop("math.pt", "module");
-        eventually("the second waits", () -> problem(module).contains("math.py"));
+        Waits.until("the second waits", () -> problem(module).contains("math.py"));
         assertThat(responses("math", "source")).isTrue();
         Files.delete(source);
-        eventually("the second is served", () -> responses("math", "module"));
+        Waits.until("the second is served", () -> responses("math", "module"));
     }
 
     @Test
@@ -215,33 +215,33 @@ class ScriptsBundleTest {
         node.bundles().install(scripts("org.acme.scripts", "1.0.0", Map.of("math.py", "bundle")));
         assertThat(responses("math", "bundle")).isTrue();
         Path file = drop("math.py", "file");
-        eventually("the file is served", () -> responses("math", "file"));
+        Waits.until("the file is served", () -> responses("math", "file"));
         Files.delete(file);
-        eventually("the bundle's is again", () -> responses("math", "bundle"));
+        Waits.until("the bundle's is again", () -> responses("math", "bundle"));
     }
 
     @Test
     void servesWhatIsThereWhenTheRuntimeComesBack() throws Exception {
         Path file = drop("math.py", "one");
-        eventually("it is served", () -> isServed(file, "one"));
+        Waits.until("it is served", () -> isServed(file, "one"));
         node.bundles().update(ScriptRuntime.build(forge, "1.1.0"));
         assertThat(responses("math", "one")).isTrue();
         node.bundles().uninstall("org.acme.runtime");
         Path late = drop("late.py", "late");
-        eventually("it waits", () -> problem(late).contains("no bundle that runs scripts"));
+        Waits.until("it waits", () -> problem(late).contains("no bundle that runs scripts"));
         drop("math.py", "broken");
         node.bundles().install(ScriptRuntime.build(forge, "1.2.0"));
         assertThat(responses("math", "one")).isTrue();
         assertThat(responses("late", "late")).isTrue();
         assertThat(problem(late)).isEmpty();
-        eventually("what came meanwhile is refused", () -> problem(file).equals("line 1 is broken"));
+        Waits.until("what came meanwhile is refused", () -> problem(file).equals("line 1 is broken"));
         assertThat(responses("math", "one")).isTrue();
     }
 
     @Test
     void listsScriptsForAnOperator() throws Exception {
         Path file = drop("math.py", "one");
-        eventually("it is served", () -> isServed(file, "one"));
+        Waits.until("it is served", () -> isServed(file, "one"));
         Value scripts = node.call("control:scripts.list", Map.of()).field("scripts");
 
         Value.Dict script = (Value.Dict) ((Value.Items) scripts).values().get(0);

@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -18,6 +17,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
@@ -72,7 +72,7 @@ class StartingNodeBundleTest {
             assertThat(server).isNotNull();
             CompletableFuture<Response> known = caller.callAsync(Request.operation("ps0", "text.count"));
             CompletableFuture<Response> unknown = caller.callAsync(Request.operation("ps0", "text.unknown"));
-            eventually("both are parked", () -> registry.parkedRequests() == 2);
+            Waits.until("both are parked", () -> registry.parkedRequests() == 2);
 
             try (TestNode node = new TestNode(directory.resolve("node"), registry)) {
                 assertThat(node.entry("text.count")).isNotNull();
@@ -104,7 +104,7 @@ class StartingNodeBundleTest {
             }
             CompletableFuture<Response> uninstall =
                     caller.callAsync(control("bundle.uninstall", Map.of("name", Value.of("org.acme.other"))));
-            eventually("all wait", () -> registry.parkedRequests() == 4);
+            Waits.until("all wait", () -> registry.parkedRequests() == 4);
 
             try (TestNode node = new TestNode(directory.resolve("node"), registry)) {
                 for (CompletableFuture<Response> install : installs) {

@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
@@ -19,6 +18,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
@@ -134,7 +134,7 @@ class StuckBundleTest {
         for (int i = 0; i < MAX; i++) {
             send("text.hang", Duration.ofSeconds(2)); // it must begin before that
         }
-        eventually("it is out of service", () -> server.stuck().contains("text.hang"));
+        Waits.until("it is out of service", () -> server.stuck().contains("text.hang"));
         assertStuck(send("text.hang", Duration.ZERO), "org.acme.hang 1.0.0 is out of service for text.hang");
         assertThat(respond("text.count")).isEqualTo(Value.of("one"));
     }
@@ -150,7 +150,7 @@ class StuckBundleTest {
                 .containsExactly(tuple("org.acme.hang", "1.0.0"));
 
         System.clearProperty("waybill.test.hold");
-        eventually("the old class loader is collected when its threads came back", () -> {
+        Waits.until("the old class loader is collected when its threads came back", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -177,7 +177,7 @@ class StuckBundleTest {
     void isReplacedWhenItsHandlerIsNonBlocking() throws Exception {
         node.bundles().install(hanging("@NonBlocking"));
         CompletableFuture<Response> forEver = send("text.hang", Duration.ZERO);
-        eventually("it runs", () -> node.entry("text.hang").inFlight() == 1);
+        Waits.until("it runs", () -> node.entry("text.hang").inFlight() == 1);
         assertThat(respond("text.count")).isEqualTo(Value.of("one"));
         hangUntilOutOfService();
 

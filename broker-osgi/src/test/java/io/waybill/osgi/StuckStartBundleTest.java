@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
@@ -9,6 +8,7 @@ import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.api.admin.LoaderInfo;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -67,7 +67,7 @@ class StuckStartBundleTest {
     }
 
     private void assertLoadersGo() {
-        eventually("its class loader is collected", () -> {
+        Waits.until("its class loader is collected", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -139,7 +139,7 @@ class StuckStartBundleTest {
 
         CompletableFuture<BundleStatus> first =
                 inBackground(() -> node.bundles().install(slow));
-        eventually("it runs", () -> node.bundles().running().isPresent());
+        Waits.until("it runs", () -> node.bundles().running().isPresent());
         CompletableFuture<BundleStatus> second =
                 inBackground(() -> node.bundles().install(other));
 

@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
@@ -12,6 +11,7 @@ import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -84,7 +84,7 @@ class SwapBundleTest {
         Path newer = forge.responding("org.acme.count", "2.0.0", "two");
         System.setProperty("waybill.test.hold", "yes");
         CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
-        eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
+        Waits.until("the handler runs", () -> System.getProperty("waybill.test.running") != null);
 
         CompletableFuture<BundleStatus> update = CompletableFuture.supplyAsync(() -> {
             try {
@@ -93,7 +93,7 @@ class SwapBundleTest {
                 throw new IllegalStateException(e);
             }
         });
-        eventually(
+        Waits.until(
                 "requests park", () -> node.absence("text.count") == Absence.LEFT && node.entry("text.count") == null);
         assertThat(update).isNotDone();
         assertThat(running).isNotDone();
@@ -110,7 +110,7 @@ class SwapBundleTest {
         node.bundles().install(waiting("1.0.0"));
         System.setProperty("waybill.test.hold", "yes");
         CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
-        eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
+        Waits.until("the handler runs", () -> System.getProperty("waybill.test.running") != null);
 
         node.bundles().update(forge.responding("org.acme.count", "2.0.0", "two"));
 
@@ -167,7 +167,7 @@ class SwapBundleTest {
         node.bundles().uninstall("org.acme.count");
 
         assertThat(node.host.loaders().leaked(Duration.ofHours(1))).isEmpty();
-        eventually("every old class loader is collected", () -> {
+        Waits.until("every old class loader is collected", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -201,7 +201,7 @@ class SwapBundleTest {
         }
 
         assertThat(node.response()).isEqualTo("one");
-        eventually("the refused bundles' class loaders are collected", () -> {
+        Waits.until("the refused bundles' class loaders are collected", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
@@ -235,7 +235,7 @@ class SwapBundleTest {
                 .containsExactly(tuple("org.acme.leak", "1.0.0"));
 
         System.clearProperty("waybill.test.hold");
-        eventually("it is collected when its thread ended", () -> {
+        Waits.until("it is collected when its thread ended", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });

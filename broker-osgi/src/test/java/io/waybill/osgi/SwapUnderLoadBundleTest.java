@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
@@ -12,6 +11,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
@@ -77,7 +77,7 @@ class SwapUnderLoadBundleTest {
             load.interrupt();
             load.join();
             assertThat(window.tryAcquire(IN_FLIGHT, 60, TimeUnit.SECONDS)).isTrue();
-            eventually("every old class loader is collected while the worker lives", () -> {
+            Waits.until("every old class loader is collected while the worker lives", () -> {
                 System.gc();
                 return node.host.loaders().leaked(Duration.ZERO).isEmpty();
             });

@@ -27,8 +27,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /** A framework below a directory of a test, and calls into its handlers as a worker makes them. */
 final class TestNode implements AutoCloseable {
@@ -294,16 +292,6 @@ final class TestNode implements AutoCloseable {
     /** The text with which {@code text.count} is responded to. */
     String response() {
         return ((Value.Text) call("text.count", Map.of()).value()).value();
-    }
-
-    static void eventually(String what, BooleanSupplier isSo) {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (!isSo.getAsBoolean()) {
-            if (System.nanoTime() - untilNs > 0) {
-                throw new AssertionError("not within 20 s: " + what);
-            }
-            LockSupport.parkNanos(2_000_000);
-        }
     }
 
     @Override

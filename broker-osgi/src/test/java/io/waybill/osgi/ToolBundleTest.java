@@ -1,12 +1,12 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.Value;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Workers;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -84,7 +84,7 @@ class ToolBundleTest {
 
     private void awaitLine(long run, String line) {
         Value[] items = {Value.list()};
-        eventually("it shows " + line, () -> {
+        Waits.until("it shows " + line, () -> {
             items[0] = read(run).field("items");
             return !items[0].equals(Value.list());
         });
@@ -107,7 +107,7 @@ class ToolBundleTest {
                 .isEqualTo(Value.of("command show of org.acme.show 1.0.0 was ended: its bundle has stopped"));
         long run = begin();
         awaitLine(run, "2.0.0");
-        eventually("the old class loader is unreachable", () -> {
+        Waits.until("the old class loader is unreachable", () -> {
             System.gc();
             read(run); // for its lease
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
@@ -151,7 +151,7 @@ class ToolBundleTest {
             joined.bundles().install(example);
             Value words = Value.list(Value.of("--min"), Value.of("2"));
             Map<String, Value> asked = Map.of("name", Value.of("peers"), "words", words, "json", Value.of(false));
-            eventually("it sees the peer, and misses another", () -> {
+            Waits.until("it sees the peer, and misses another", () -> {
                 Value run = joined.call("control:tools.run", asked).field("run");
                 RecordingOutbox read = joined.call("control:tools.read", Map.of("run", run));
                 return read.field("items").equals(Value.list(Value.of("peer epoch 1")))
@@ -175,11 +175,11 @@ class ToolBundleTest {
         long run = begin();
         awaitLine(run, "deaf"); // a run that is ended before its command is called does not call it
         node.call("control:tools.end", Map.of("run", Value.of(run)));
-        eventually("it counts as stuck", () -> stuck() == 1);
+        Waits.until("it counts as stuck", () -> stuck() == 1);
         assertThat(read(run).field("error"))
                 .isEqualTo(Value.of("command show of org.acme.show 1.0.0 was ended: by its user"));
         System.setProperty("waybill.test.release", "yes");
-        eventually("it has ended", () -> stuck() == 0);
+        Waits.until("it has ended", () -> stuck() == 0);
     }
 
     private long stuck() {

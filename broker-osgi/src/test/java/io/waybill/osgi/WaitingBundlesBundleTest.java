@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -8,6 +7,7 @@ import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo;
 import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -56,14 +56,14 @@ class WaitingBundlesBundleTest {
     }
 
     private void assertAllActive(String... names) {
-        eventually(
+        Waits.until(
                 "all are active",
                 () -> states().keySet().equals(Set.of(names))
                         && states().values().stream().allMatch(State.ACTIVE::equals));
     }
 
     private void assertResponds(String text) {
-        eventually(
+        Waits.until(
                 "it responds with " + text,
                 () -> node.entry("text.count") != null
                         && node.callAsync("text.count", Map.of())
@@ -120,7 +120,7 @@ class WaitingBundlesBundleTest {
         assertThat(node.bundles().install(needingX()).state()).isEqualTo(State.ACTIVE);
         assertAllActive("org.acme.a", "org.acme.b");
         assertResponds("both");
-        eventually("none is left out", () -> node.host.notStarted().isEmpty());
+        Waits.until("none is left out", () -> node.host.notStarted().isEmpty());
 
         node.bundles().stop("org.acme.b");
         assertThat(states()).containsEntry("org.acme.a", State.WAITING);
@@ -133,7 +133,7 @@ class WaitingBundlesBundleTest {
             restart();
             assertAllActive("org.acme.a", "org.acme.b");
             assertResponds("both");
-            eventually("none is left out", () -> node.host.notStarted().isEmpty());
+            Waits.until("none is left out", () -> node.host.notStarted().isEmpty());
         }
     }
 
@@ -143,7 +143,7 @@ class WaitingBundlesBundleTest {
         Path b = needingX();
         drop(b);
         drop(a);
-        eventually("both are installed", () -> states().size() == 2);
+        Waits.until("both are installed", () -> states().size() == 2);
         assertAllActive("org.acme.a", "org.acme.b");
         assertResponds("both");
         restart();
@@ -208,7 +208,7 @@ class WaitingBundlesBundleTest {
             restart();
             assertAllActive("org.acme.a-user", "org.acme.z-runtime");
             assertResponds("lib");
-            eventually("none is left out", () -> node.host.notStarted().isEmpty());
+            Waits.until("none is left out", () -> node.host.notStarted().isEmpty());
         }
     }
 
@@ -227,7 +227,7 @@ class WaitingBundlesBundleTest {
                 .isEqualTo(State.WAITING);
 
         drop(runtime());
-        eventually("it is back", () -> node.entry("text.count") != null);
+        Waits.until("it is back", () -> node.entry("text.count") != null);
         assertAllActive("org.acme.a-user", "org.acme.z-runtime");
         assertResponds("lib");
     }
@@ -240,12 +240,12 @@ class WaitingBundlesBundleTest {
                 .withMessageContaining("needs package org.lib");
         assertResponds("old");
         drop(user("1.0.0"));
-        eventually("it is refused", () -> !node.host.refusedFiles().isEmpty());
+        Waits.until("it is refused", () -> !node.host.refusedFiles().isEmpty());
         assertResponds("old");
 
         node.bundles().install(runtime());
         assertResponds("lib"); // it came in with what it needed
-        eventually("it is no longer refused", () -> node.host.refusedFiles().isEmpty());
+        Waits.until("it is no longer refused", () -> node.host.refusedFiles().isEmpty());
     }
 
     private Path configured(String policy, String activate) throws Exception {
@@ -278,12 +278,12 @@ class WaitingBundlesBundleTest {
             } else {
                 drop(jar);
             }
-            eventually("it waits", () -> states().containsValue(State.WAITING));
+            Waits.until("it waits", () -> states().containsValue(State.WAITING));
             configure("times = 2\n");
-            eventually("it has its configuration", () -> states().containsValue(State.ACTIVE));
+            Waits.until("it has its configuration", () -> states().containsValue(State.ACTIVE));
             assertResponds("2");
             Files.delete(node.conf.resolve("org.acme.Count.cfg"));
-            eventually("it waits again", () -> states().containsValue(State.WAITING));
+            Waits.until("it waits again", () -> states().containsValue(State.WAITING));
             node.bundles().uninstall("org.acme.count");
         }
     }
@@ -292,11 +292,11 @@ class WaitingBundlesBundleTest {
     void areTriedAgainWithAConfigurationThatTheyThrewWithout() throws Exception {
         drop(configured(
                 "OPTIONAL", "if (times < 1) { throw new IllegalArgumentException(\"times must be above 0\"); }"));
-        eventually("it is refused", () -> node.host.refusedFiles().toString().contains("times must be above 0"));
+        Waits.until("it is refused", () -> node.host.refusedFiles().toString().contains("times must be above 0"));
         configure("times = 3\n");
-        eventually("it is installed", () -> states().containsValue(State.ACTIVE));
+        Waits.until("it is installed", () -> states().containsValue(State.ACTIVE));
         assertResponds("3");
-        eventually("it is no longer refused", () -> node.host.refusedFiles().isEmpty());
+        Waits.until("it is no longer refused", () -> node.host.refusedFiles().isEmpty());
 
         node.bundles().uninstall("org.acme.count");
         node.bundles().install(node.watched.resolve("org.acme.count-1.jar"));
@@ -304,9 +304,9 @@ class WaitingBundlesBundleTest {
         restart();
         assertThat(node.host.notStarted().toString() + node.host.refusedFiles()).contains("times must be above 0");
         configure("times = 4\n");
-        eventually("it is started", () -> states().containsValue(State.ACTIVE));
+        Waits.until("it is started", () -> states().containsValue(State.ACTIVE));
         assertResponds("4");
-        eventually("it is not left out", () -> node.host.notStarted().isEmpty());
+        Waits.until("it is not left out", () -> node.host.notStarted().isEmpty());
     }
 
     private BundleForge.Draft withLibraryOfAnotherPlatform() {

@@ -1,10 +1,10 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo.State;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -54,7 +54,7 @@ class WatchedVersionsBundleTest {
     }
 
     private void assertResponds(String text) {
-        eventually("it responds with " + text, () -> responds(text));
+        Waits.until("it responds with " + text, () -> responds(text));
     }
 
     private boolean responds(String text) {
@@ -71,11 +71,11 @@ class WatchedVersionsBundleTest {
                 .handler("Other", "\"text.other\"", "outbox.respond(Value.of(1));")
                 .build();
         drop(other, "other.jar");
-        eventually(
+        Waits.until(
                 "scans were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         remove("other.jar");
-        eventually(
+        Waits.until(
                 "scans were made",
                 () -> node.bundles().installed("org.acme.other").isEmpty());
     }
@@ -106,7 +106,7 @@ class WatchedVersionsBundleTest {
         assertResponds("one");
         assertThat(source()).isEqualTo("a.jar");
         remove("a.jar");
-        eventually("it is uninstalled", () -> node.bundles().installed(NAME).isEmpty());
+        Waits.until("it is uninstalled", () -> node.bundles().installed(NAME).isEmpty());
     }
 
     @Test
@@ -138,7 +138,7 @@ class WatchedVersionsBundleTest {
                                 + " public void handle(Message m, Outbox o) {} }")
                 .build();
         drop(broken, "b.jar");
-        eventually("it is refused", () -> !node.host.refusedFiles().isEmpty());
+        Waits.until("it is refused", () -> !node.host.refusedFiles().isEmpty());
         drop(forge.responding(NAME, "2.0.0", "two"), "c.jar");
         assertResponds("two");
 
@@ -150,16 +150,16 @@ class WatchedVersionsBundleTest {
     void aJarThatIsRenamedOrReplacedByAnOlderOneServesOn() throws Exception {
         drop(forge.responding(NAME, "1.0.0", "one"), "a.jar");
         assertResponds("one");
-        eventually("its start is known", () -> activeSince() > 0);
+        Waits.until("its start is known", () -> activeSince() > 0);
         long since = activeSince();
         Files.move(node.watched.resolve("a.jar"), node.watched.resolve("b.jar"));
-        eventually("it is known under its name", () -> source().equals("b.jar"));
+        Waits.until("it is known under its name", () -> source().equals("b.jar"));
         assertThat(activeSince()).as("it was not started again").isEqualTo(since);
 
         drop(forge.responding(NAME, "0.9.0", "back"), "c.jar");
         awaitScans();
         remove("b.jar");
-        eventually("it is replaced, and was never away", () -> {
+        Waits.until("it is replaced, and was never away", () -> {
             assertThat(node.bundles().installed(NAME)).isPresent();
             return responds("back");
         });
@@ -182,10 +182,10 @@ class WatchedVersionsBundleTest {
                 .handler("Other", "\"text.other\"", "outbox.respond(Value.of(1));")
                 .build();
         drop(other, "a.jar");
-        eventually(
+        Waits.until(
                 "it has the other one",
                 () -> node.bundles().installed("org.acme.other").isPresent());
-        eventually(
+        Waits.until(
                 "the former one is gone", () -> node.bundles().installed(NAME).isEmpty());
     }
 
@@ -194,7 +194,7 @@ class WatchedVersionsBundleTest {
         Path jar = forge.responding(NAME, "1.0.0", "one");
         Path link = Files.createSymbolicLink(node.watched.resolve("link.jar"), jar);
         Path nowhere = Files.createSymbolicLink(node.watched.resolve("nowhere.jar"), directory.resolve("nothing"));
-        eventually("they are refused", () -> node.host.refusedFiles().size() == 2);
+        Waits.until("they are refused", () -> node.host.refusedFiles().size() == 2);
         assertThat(node.host.refusedFiles())
                 .containsOnlyKeys(link, nowhere)
                 .allSatisfy((file, problem) -> assertThat(problem).contains("a bundle is a regular file and no link"));
@@ -208,7 +208,7 @@ class WatchedVersionsBundleTest {
         Files.copy(forge.responding(NAME, "1.0.0", "one"), open);
         Files.setPosixFilePermissions(open, java.nio.file.attribute.PosixFilePermissions.fromString("rw-rw-rw-"));
         Path file = Files.move(open, node.watched.resolve("a.jar"));
-        eventually("it is refused", () -> node.host.refusedFiles().toString().contains("everybody may write"));
+        Waits.until("it is refused", () -> node.host.refusedFiles().toString().contains("everybody may write"));
         Files.setPosixFilePermissions(file, java.nio.file.attribute.PosixFilePermissions.fromString("rw-r--r--"));
         assertResponds("one");
     }
