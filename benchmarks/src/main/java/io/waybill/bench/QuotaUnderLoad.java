@@ -14,8 +14,8 @@ import io.waybill.bench.process.Children;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.journal.RetentionSettings;
+import io.waybill.query.HomeFollower;
 import io.waybill.query.HomeJournals;
-import io.waybill.query.JournalFollower;
 import io.waybill.query.MessageFilter;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
@@ -132,7 +132,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
     static void follower(String[] arguments) throws Exception {
         Thread end = endOfInput();
         try (HomeJournals journals = HomeJournals.open(Home.openExisting(Path.of(arguments[0]), Host.real()));
-                JournalFollower follower = journals.follow(MessageFilter.ALL)) {
+                HomeFollower follower = journals.follow(MessageFilter.ALL)) {
             AtomicLong records = new AtomicLong();
             follower.begin(0, entry -> records.incrementAndGet());
             ChildProcess.ready();

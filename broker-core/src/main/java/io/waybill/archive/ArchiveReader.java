@@ -132,21 +132,52 @@ public final class ArchiveReader implements Closeable {
     }
 
     private static boolean read(ArchiveFile file, ArchivedStorage storage, Sink sink) throws IOException {
+        CRC32C checksum = new CRC32C();
+        return read(file, storage.offset(), storage.sizeBytes(), piece -> {
+                    checksum.update(piece.duplicate());
+                    sink.accept(piece);
+                })
+                && (int) checksum.getValue() == storage.checksum();
+    }
+
+    private static boolean read(ArchiveFile file, long offset, long count, Sink sink) throws IOException {
         FileBytes bytes = file.bytes();
         bytes.forget();
-        CRC32C checksum = new CRC32C();
-        for (long done = 0; done < storage.sizeBytes(); ) {
-            int length = (int) Math.min(PIECE_BYTES, storage.sizeBytes() - done);
-            int at = bytes.at(storage.offset() + done, length);
+        for (long done = 0; done < count; ) {
+            int length = (int) Math.min(PIECE_BYTES, count - done);
+            int at = bytes.at(offset + done, length);
             if (at < 0) {
                 return false;
             }
-            ByteBuffer piece = bytes.memory().slice(at, length).asReadOnlyBuffer();
-            checksum.update(piece.duplicate());
-            sink.accept(piece);
+            sink.accept(bytes.memory().slice(at, length).asReadOnlyBuffer());
             done += length;
         }
-        return (int) checksum.getValue() == storage.checksum();
+        return true;
+    }
+
+    /**
+     * Reads a part of the bytes of a storage. They are verified if the part is the whole.
+     *
+     * @param offset in the storage
+     * @param to filled up to its limit, which is inside of the storage
+     * @return false when they are not the archived bytes: they must not be used
+     * @throws IllegalArgumentException when the storage was not kept, or is shorter
+     */
+    public boolean read(JournalQueue queue, String queueFileName, ArchivedStorage storage, long offset, ByteBuffer to)
+            throws IOException {
+        int count = to.remaining();
+        if (offset < 0 || offset > storage.sizeBytes() - count) {
+            throw new IllegalArgumentException(
+                    "expected a part of " + storage.sizeBytes() + " bytes, found " + count + " bytes at " + offset);
+        }
+        if (count == storage.sizeBytes()) {
+            return read(queue, queueFileName, storage, to::put);
+        }
+        if (!storage.isKept()) {
+            throw new IllegalArgumentException(storage.describe());
+        }
+        Optional<ArchiveFile> file = file(path(queue, queueFileName));
+        return file.isPresent() && read(file.get(), storage.offset() + offset, count, to::put);
     }
 
     /**

@@ -9,6 +9,7 @@ import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
 import io.waybill.home.Peer;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,6 +69,11 @@ public interface BrokerBackend {
 
     /** Returns the metrics of the workers of the home; empty when they can't be read. */
     default Optional<HomeMetrics> metrics() {
+        return Optional.empty();
+    }
+
+    /** Returns the home; empty in a replay. */
+    default Optional<Home> home() {
         return Optional.empty();
     }
 

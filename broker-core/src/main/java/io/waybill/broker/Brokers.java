@@ -5,6 +5,7 @@ import io.waybill.api.broker.Incarnation;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
+import io.waybill.home.Home;
 import io.waybill.home.Peer;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
@@ -100,6 +101,18 @@ public final class Brokers implements AutoCloseable {
      */
     public Optional<HomeMetrics> metrics() {
         return backend.metrics();
+    }
+
+    /** Returns the home; empty in a replay. */
+    public Optional<Home> home() {
+        return backend.home();
+    }
+
+    /**
+     * Called with a phrase when an owner reads something that no record has. A replay notes it; a worker does nothing.
+     */
+    public void readUnrecorded(String what) {
+        backend.readUnrecorded(what);
     }
 
     /** Returns the number of owners whose broker is not revoked. */

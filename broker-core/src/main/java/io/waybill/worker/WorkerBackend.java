@@ -10,6 +10,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.broker.BrokerBackend;
 import io.waybill.broker.UniqueIds;
 import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.worker.call.Calls;
@@ -34,12 +35,14 @@ final class WorkerBackend implements BrokerBackend {
     private final UniqueIds ids;
     private final HomeMetrics metrics;
     private final Path directory;
+    private final Home home;
     private final TensorBuffers buffers;
     private final WorkerInNameOf.Origin origin;
 
     /** @param origin of the workers that it joins for owners */
     WorkerBackend(WorkerDirectory own, WorkerInNameOf.Origin origin, Calls calls, WorkerRpc rpc, Links links) {
         this.directory = own.path();
+        this.home = own.home();
         this.buffers = links.transit().pool();
         this.origin = origin;
         this.self = new Incarnation(own.info(), own.epoch());
@@ -98,6 +101,11 @@ final class WorkerBackend implements BrokerBackend {
     @Override
     public Optional<HomeMetrics> metrics() {
         return Optional.of(metrics);
+    }
+
+    @Override
+    public Optional<Home> home() {
+        return Optional.of(home);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.waybill.query;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
@@ -145,7 +146,7 @@ public final class HomeJournals implements StoredMessages {
         if (found.call().isPresent()) {
             StoredCall call = found.call().get();
             long dueNs = call.request().dueNs();
-            if (call.outcome() == StoredCall.Outcome.NONE
+            if (call.outcome() == CallRecord.Outcome.NONE
                     && dueNs != 0
                     && dueNs < journals.host().clock().wallNs()) {
                 notes.add(
@@ -216,15 +217,27 @@ public final class HomeJournals implements StoredMessages {
         return found;
     }
 
+    /** Returns the request with an id and its outcome, by the index; empty if there is none. */
+    Optional<StoredCall> find(long id) throws IOException {
+        refresh();
+        return new JournalLinks(journals, progress).find(id);
+    }
+
+    /** Includes workers that have joined since, and what workers have noted since. */
+    private void refresh() throws IOException {
+        journals.forgetNotes();
+        journals.refresh();
+    }
+
     @Override
     public void list(MessageFilter filter, int newest, Consumer<StoredCall> sink) throws IOException {
-        journals.forgetNotes();
+        refresh();
         new CallList(journals, filter, progress).read(newest, sink);
     }
 
     /** Follows the journals; the caller closes. */
-    public JournalFollower follow(MessageFilter filter) {
-        return new JournalFollower(journals, filter);
+    public HomeFollower follow(MessageFilter filter) {
+        return new HomeFollower(journals, filter);
     }
 
     /**
@@ -241,7 +254,7 @@ public final class HomeJournals implements StoredMessages {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         journals.close();
     }
 }

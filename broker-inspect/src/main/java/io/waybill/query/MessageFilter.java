@@ -4,6 +4,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.Value;
+import io.waybill.api.journal.CallQuery;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.ValueLine;
 import io.waybill.wire.RecordView;
@@ -32,7 +35,7 @@ public final class MessageFilter {
     private final List<ArgumentCondition> arguments;
     private final long sinceNs;
     private final long untilNs;
-    private final StoredCall.Outcome outcome; // null for any
+    private final CallRecord.Outcome outcome; // null for any
     private final ErrorCode errorCode; // null for any
     private final long slowerThanNs;
     private final String responseText; // null for any
@@ -54,8 +57,8 @@ public final class MessageFilter {
         responseText = from.responseText;
     }
 
-    /** Builder of a filter. Each method adds a condition. */
-    public static final class Builder {
+    /** Builder of a filter, which readers of journals give out as a query. */
+    public static final class Builder implements CallQuery {
         private int worker = ANY;
         private int peer = ANY;
         private long firstId;
@@ -66,89 +69,90 @@ public final class MessageFilter {
         private final List<ArgumentCondition> arguments = new ArrayList<>();
         private long sinceNs = Long.MIN_VALUE;
         private long untilNs = Long.MAX_VALUE;
-        private StoredCall.Outcome outcome;
+        private CallRecord.Outcome outcome;
         private ErrorCode errorCode;
         private long slowerThanNs = Long.MIN_VALUE;
         private String responseText;
 
-        /** Accepts messages in this worker's journal. */
+        @Override
         public Builder worker(int id) {
             worker = id;
             return this;
         }
 
-        /** Accepts messages to this worker. */
+        @Override
         public Builder peer(int id) {
             peer = id;
             return this;
         }
 
-        /** Accepts ids from the first to the last. */
+        @Override
         public Builder ids(long first, long last) {
             firstId = first;
             lastId = last;
             return this;
         }
 
-        /** Accepts calls from the handler of this request. */
+        @Override
         public Builder parent(long id) {
             parent = id;
             return this;
         }
 
+        @Override
         public Builder type(MessageType type) {
             typeCode = type.code();
             return this;
         }
 
-        /**
-         * Accepts calls of an operation.
-         *
-         * @param name a name, in which {@code *} stands for any letters
-         */
+        @Override
         public Builder operation(String name) {
             operation = new NamePattern(name);
             return this;
         }
 
-        /** Accepts calls with this argument, in addition to earlier conditions. */
+        @Override
+        public Builder argument(String path, Value value) {
+            return argument(ArgumentCondition.equalTo(path, value));
+        }
+
         public Builder argument(ArgumentCondition wanted) {
             arguments.add(wanted);
             return this;
         }
 
-        /** Accepts messages sent at or after this time, in ns since 1970. */
+        @Override
         public Builder since(long wallNs) {
             sinceNs = wallNs;
             return this;
         }
 
-        /** Accepts messages sent before this time. */
+        @Override
         public Builder until(long wallNs) {
             untilNs = wallNs;
             return this;
         }
 
-        /** Accepts calls with this outcome. */
-        public Builder outcome(StoredCall.Outcome wanted) {
+        @Override
+        public Builder outcome(CallRecord.Outcome wanted) {
             outcome = wanted;
             return this;
         }
 
-        /** Accepts calls that failed with this code, or because a call failed with it. */
+        @Override
         public Builder error(ErrorCode wanted) {
-            outcome = StoredCall.Outcome.ERROR;
+            outcome = CallRecord.Outcome.ERROR;
             errorCode = wanted;
             return this;
         }
 
-        /** Accepts calls whose response was sent later than this after the request. */
+        @Override
         public Builder slowerThan(long ns) {
             slowerThanNs = ns;
             return this;
         }
 
-        /** Accepts calls whose displayed response or error contains this text. */
+        @Override
         public Builder responseText(String wanted) {
             responseText = wanted;
             return this;
@@ -231,8 +235,8 @@ public final class MessageFilter {
      * decide.
      */
     public boolean takesResponse(long sentNs, RecordView response) {
-        StoredCall.Outcome found =
-                response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
+        CallRecord.Outcome found =
+                response.type() == MessageType.EXCEPTION ? CallRecord.Outcome.ERROR : CallRecord.Outcome.OK;
         return (outcome == null || outcome == found)
                 && (errorCode == null || response.errorCode() == errorCode)
                 && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs)
@@ -255,7 +259,7 @@ public final class MessageFilter {
 
     /** Returns whether a request without a response can match. */
     public boolean takesUnanswered() {
-        return (outcome == null || outcome == StoredCall.Outcome.NONE)
+        return (outcome == null || outcome == CallRecord.Outcome.NONE)
                 && slowerThanNs == Long.MIN_VALUE
                 && responseText == null;
     }

@@ -1,7 +1,9 @@
 package io.waybill.query;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.home.note.NotedOutcomes.Noted;
+import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.stored.CallNotes;
 import io.waybill.query.stored.StoredRecord;
 import java.util.EnumSet;
@@ -17,27 +19,18 @@ import java.util.Set;
  * @param notes notes of the workers in addition to the records
  */
 public record StoredCall(
-        StoredRecord request, Optional<String> operation, Optional<StoredRecord> response, CallNotes notes) {
+        StoredRecord request, Optional<String> operation, Optional<StoredRecord> response, CallNotes notes)
+        implements CallRecord {
 
     /** Errors with which a call ends before its response is read. */
     private static final Set<ErrorCode> ENDS = EnumSet.of(ErrorCode.TIMED_OUT, ErrorCode.WORKER_LOST, ErrorCode.CLOSED);
-
-    /** Outcome of a request, as far as the journals and the notes show it. */
-    public enum Outcome {
-        OK,
-        ERROR,
-        /**
-         * No response, and the caller's worker has noted no error: the request is running, or its caller ended before
-         * it.
-         */
-        NONE
-    }
 
     /** Creates a call without notes. */
     public StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
         this(request, operation, response, CallNotes.NONE);
     }
 
+    @Override
     public Outcome outcome() {
         if (errorCode().isPresent()) {
             return Outcome.ERROR;
@@ -45,7 +38,7 @@ public record StoredCall(
         return response.isPresent() ? Outcome.OK : Outcome.NONE;
     }
 
-    /** Returns the code of the error that the caller received; empty if it received none. */
+    @Override
     public Optional<ErrorCode> errorCode() {
         if (notes.outcome().isPresent()) {
             return notes.outcome().map(Noted::code);
@@ -55,7 +48,7 @@ public record StoredCall(
                 : delivered().filter(StoredRecord::isError).map(StoredRecord::errorCode);
     }
 
-    /** Returns whether there is a response that arrived after the end of its call. */
+    @Override
     public boolean isLate() {
         if (response.isEmpty() || response.get().isError() && response.get().errorCode() == ErrorCode.TIMED_OUT) {
             return false; // the receiver abandoned it, too
@@ -72,7 +65,7 @@ public record StoredCall(
         return notes.outcome().isPresent() || isLate() ? Optional.empty() : response;
     }
 
-    /** Returns the code of the call whose failure caused the error that the caller received; empty if none did. */
+    @Override
     public Optional<ErrorCode> rootCode() {
         return delivered().flatMap(StoredRecord::rootCode);
     }
@@ -89,14 +82,16 @@ public record StoredCall(
                 + (isLate() ? ", late" : "");
     }
 
-    /**
-     * Returns the time between sending the request and its outcome, by the wall clock: the response, or the error that
-     * the caller's worker gave it. Empty while there is none.
-     */
+    @Override
     public Optional<Long> tookNs() {
         return notes.outcome()
                 .map(Noted::atNs)
                 .or(() -> isLate() ? Optional.of(request.dueNs()) : response.map(StoredRecord::sentNs))
                 .map(endNs -> endNs - request.sentNs());
+    }
+
+    @Override
+    public Optional<String> responder() {
+        return notes.responder().map(Responder::toString);
     }
 }

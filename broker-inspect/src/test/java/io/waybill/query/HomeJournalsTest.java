@@ -7,10 +7,10 @@ import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
+import io.waybill.api.journal.CallRecord.Outcome;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.index.IndexBuilder;
-import io.waybill.query.StoredCall.Outcome;
 import io.waybill.query.stored.StoredRecord;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -369,7 +369,7 @@ class HomeJournalsTest {
     private List<StoredEntry> newest(MessageFilter filter) throws IOException {
         List<StoredEntry> entries = new ArrayList<>();
         try (HomeJournals journals = open();
-                JournalFollower follower = journals.follow(filter)) {
+                HomeFollower follower = journals.follow(filter)) {
             follower.begin(1000, entries::add);
         }
         return entries;
@@ -379,7 +379,7 @@ class HomeJournalsTest {
     void followsWhatComes() throws IOException {
         List<StoredEntry> entries = new ArrayList<>();
         try (HomeJournals journals = open();
-                JournalFollower follower = journals.follow(MessageFilter.ALL)) {
+                HomeFollower follower = journals.follow(MessageFilter.ALL)) {
             follower.begin(3, entries::add);
             assertThat(entries).hasSize(3);
             assertThat(entries.get(2).record().id()).isEqualTo(MessageId.of(WrittenHome.CALLER, 199));

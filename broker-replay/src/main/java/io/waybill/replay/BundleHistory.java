@@ -3,6 +3,7 @@ package io.waybill.replay;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
@@ -61,7 +62,7 @@ final class BundleHistory {
             MessageFilter filter = new MessageFilter.Builder()
                     .type(MessageType.CONTROL_CALL)
                     .operation("control:bundle.*")
-                    .outcome(StoredCall.Outcome.OK)
+                    .outcome(CallRecord.Outcome.OK)
                     .peer(worker.id())
                     .build();
             journals.list(filter, 0, call -> {

@@ -33,11 +33,14 @@ class BrokerReplayTest {
             public final class Probe implements MessageHandler {
                 private final io.waybill.api.broker.Broker broker;
                 private final io.waybill.api.metrics.HomeMetrics metrics;
+                private final io.waybill.api.journal.Journals journals;
                 @Activate
                 public Probe(
                         @Reference io.waybill.api.broker.Broker broker,
-                        @Reference io.waybill.api.metrics.HomeMetrics metrics) {
+                        @Reference io.waybill.api.metrics.HomeMetrics metrics,
+                        @Reference io.waybill.api.journal.Journals journals) {
                     this.broker = broker;
+                    this.journals = journals;
                     this.metrics = metrics;
                     broker.replay().ifPresent(replay -> replay.lacks("nothing, while no request is handled"));
                 }
@@ -55,6 +58,11 @@ class BrokerReplayTest {
                             case "clock" -> broker.clock().instant().toString();
                             case "call" -> "" + broker.caller().call(Request.operation("caller", "probe.any")
                                     .timeout(java.time.Duration.ofMillis(1)));
+                            case "journals" -> {
+                                try (io.waybill.api.journal.JournalReader reader = journals.open()) {
+                                    yield reader.workers().size() + " workers";
+                                }
+                            }
                             case "model" -> {
                                 broker.replay().ifPresent(replay -> replay.lacks("the model of its program"));
                                 yield broker.replay().isPresent() ? "no model" : "a model";
@@ -94,7 +102,9 @@ class BrokerReplayTest {
                     workers.host)) {
                 osgi.bundles().install(jar);
                 Worker caller = workers.join("caller");
-                for (String what : new String[] {"worker", "unused id", "metrics", "peers", "clock", "call", "model"}) {
+                for (String what :
+                        new String[] {"worker", "unused id", "metrics", "peers", "clock", "call", "model", "journals"
+                        }) {
                     Request request = Request.operation("node", "probe.ask");
                     request.body().text("what", what);
                     caller.call(request).close();
@@ -113,7 +123,7 @@ class BrokerReplayTest {
                 .worker("node")
                 .run(call -> call.results()
                         .forEach(result -> found.put(found.size(), result.verdict() + " " + result.reason())));
-        assertThat(found).hasSize(7);
+        assertThat(found).hasSize(8);
         String lacks = "it needs what is not on record: ";
         assertThat(found.get(0)).as("a component that needs HomeMetrics").isEqualTo("SAME ");
         assertThat(found.get(1)).isEqualTo("SAME " + lacks + "the id that Broker.nextId() returned");
@@ -130,6 +140,8 @@ class BrokerReplayTest {
                 .isEqualTo(
                         "NOT_REPLAYABLE " + lacks
                                 + "the model of its program; its response: reply.found: recorded 'a model', replayed 'no model'");
+        assertThat(found.get(7))
+                .startsWith("NOT_REPLAYABLE " + lacks + "what Journals read; its response: reply.found: ");
     }
 
     /** The comparison comes on a thread of its own, at any moment: the handler that runs then would be charged with it. */

@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.api.journal.CallRecord;
+import io.waybill.api.journal.JournalReader;
+import io.waybill.api.journal.MessageRecord;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.query.JournalAccess;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.recording.NotRecordedException;
@@ -21,6 +25,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -153,19 +158,77 @@ class RecordedTensorsTest {
         }
     }
 
+    private Path archiveOfRequests() throws IOException {
+        try (Stream<Path> all = Files.walk(home.directory("caller").resolve("archive"))) {
+            return all.filter(Files::isRegularFile)
+                    .filter(path -> path.toString().contains("requests"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** Reads bytes of a tensor of the only request, as a bundle does. */
+    private byte[] read(int tensor, long offset, int length) throws IOException {
+        try (JournalAccess journals = new JournalAccess(home.workers.home);
+                JournalReader reader = journals.open()) {
+            List<CallRecord> calls = new ArrayList<>();
+            reader.list(reader.query().type(MessageType.userRequest(0x42)), 0, calls::add);
+            assertThat(calls).hasSize(1);
+            MessageRecord request = calls.get(0).request();
+            Tensor described = reader.content(request).orElseThrow().tensors().get(tensor);
+            ByteBuffer to = ByteBuffer.allocate(length);
+            reader.read(request, described, offset, to);
+            assertThat(to.hasRemaining()).isFalse();
+            return to.array();
+        }
+    }
+
+    @Test
+    void areReadInPartsByReadersOfTheJournals() throws Exception {
+        Worker caller = home.join("caller");
+        call(caller, bytes(caller, 100, 1), bytes(caller, 500_000, 2));
+        caller.close();
+        server.close();
+        assertThat(read(0, 40, 20)).isEqualTo(Arrays.copyOfRange(expected(100, 1), 40, 60));
+        assertThat(read(1, 0, 500_000)).isEqualTo(expected(500_000, 2));
+        assertThat(read(1, 200_000, 300_000)).isEqualTo(Arrays.copyOfRange(expected(500_000, 2), 200_000, 500_000));
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> read(1, 200_001, 300_000))
+                .withMessage("expected a part of 500000 bytes, found 300000 bytes at 200001");
+        byte[] content = Files.readAllBytes(archiveOfRequests());
+        content[300_000] ^= 1;
+        Files.write(archiveOfRequests(), content);
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> read(1, 0, 500_000))
+                .withMessageContaining("the bytes of the tensor are damaged");
+        assertThat(read(1, 0, 10)).as("a part is not verified").isEqualTo(Arrays.copyOf(expected(500_000, 2), 10));
+        Files.write(archiveOfRequests(), Arrays.copyOf(content, 200_000));
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> read(1, 400_000, 10))
+                .withMessageContaining("the bytes of the tensor are");
+    }
+
+    @Test
+    void areMissedByReadersOfTheJournalsWhenTheyWereNotKept() throws Exception {
+        Worker caller = home.workers.join(
+                "caller",
+                home.workers.registry(),
+                RecordedHome.SETTINGS.toBuilder().archive(ArchiveSettings.NONE).build());
+        call(caller, bytes(caller, 500_000, 2));
+        caller.close();
+        server.close();
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> read(0, 0, 10))
+                .withMessageContaining("the bytes of the tensor are not on record: not archived");
+    }
+
     @Test
     void areNotMadeOfAnArchiveThatIsDamaged() throws Exception {
         Worker caller = home.join("caller");
         call(caller, bytes(caller, 500_000, 2));
         caller.close();
         server.close();
-        Path archive;
-        try (Stream<Path> all = Files.walk(home.directory("caller").resolve("archive"))) {
-            archive = all.filter(Files::isRegularFile)
-                    .filter(path -> path.toString().contains("requests"))
-                    .findFirst()
-                    .orElseThrow();
-        }
+        Path archive = archiveOfRequests();
         byte[] content = Files.readAllBytes(archive);
         content[300_000] ^= 1;
         Files.write(archive, content);

@@ -7,6 +7,7 @@ import io.waybill.archive.ArchivedStorage;
 import io.waybill.query.stored.StoredStorage.Location;
 import io.waybill.tensor.DescribedTensors;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 
 /** Locates the bytes of tensors of a home: in the record, or in the archive of its worker. One thread at a time. */
 public final class ArchivedTensors implements StoredTensors {
@@ -35,6 +36,12 @@ public final class ArchivedTensors implements StoredTensors {
     public boolean read(StoredRecord record, Tensor tensor, Sink sink) throws IOException {
         ArchivedStorage archived = archived(record, DescribedTensors.storageOf(tensor));
         return archive(record).read(record.queue(), record.fileName(), archived, sink);
+    }
+
+    @Override
+    public boolean readKept(StoredRecord record, Tensor tensor, long offset, ByteBuffer to) throws IOException {
+        ArchivedStorage archived = archived(record, DescribedTensors.storageOf(tensor));
+        return archive(record).read(record.queue(), record.fileName(), archived, offset, to);
     }
 
     private ArchivedStorage archived(StoredRecord record, int number) throws IOException {

@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.api.context.CallContext;
+import io.waybill.api.journal.MessageContent;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.tensor.DescribedTensors;
@@ -45,7 +46,8 @@ public record Payload(
         CallContext context,
         OptionalFields optionalFields,
         long callerSpan,
-        String problem) {
+        String problem)
+        implements MessageContent {
 
     private static final int CONTROL_RET = MessageType.CONTROL_RET.code();
     private static final int MAX_START_BYTES = 64;

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.journal.MessageRecord;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
@@ -55,7 +56,8 @@ public record StoredRecord(
         ErrorCode errorCode,
         Optional<ErrorCode> rootCode,
         long rootId,
-        long responder) {
+        long responder)
+        implements MessageRecord {
 
     /** Creates the header of a record that was read at a position of a queue. */
     public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition position, RecordView record) {
@@ -108,6 +110,7 @@ public record StoredRecord(
         return position.map(RecordPosition::toString).orElse(fileName);
     }
 
+    @Override
     public boolean isError() {
         return type == MessageType.EXCEPTION;
     }

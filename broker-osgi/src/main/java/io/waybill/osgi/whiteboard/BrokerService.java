@@ -1,6 +1,7 @@
 package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.broker.Broker;
+import io.waybill.api.journal.Journals;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.broker.Brokers;
 import io.waybill.broker.OwnedBroker;
@@ -28,9 +29,10 @@ public final class BrokerService implements ServiceFactory<Broker> {
         this.brokers = brokers;
     }
 
-    /** Registers the service, and that of the home's figures. Both are unregistered with the framework. */
+    /** Registers the service, and those of the home's figures and journals. All are unregistered with the framework. */
     public static void register(BundleContext context, Brokers brokers) {
         context.registerService(Broker.class, new BrokerService(brokers), null);
+        context.registerService(Journals.class, new JournalsService(brokers), null);
         brokers.metrics().ifPresent(metrics -> context.registerService(HomeMetrics.class, metrics, null));
     }
 

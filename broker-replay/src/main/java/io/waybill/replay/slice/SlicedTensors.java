@@ -10,6 +10,7 @@ import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.tensor.DescribedTensors;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.zip.CRC32C;
@@ -50,5 +51,18 @@ final class SlicedTensors implements StoredTensors {
         int number = DescribedTensors.storageOf(tensor);
         slice.file().read(SliceLayout.tensorName(record.id(), SliceMessages.kind(record), number), sink);
         return true;
+    }
+
+    /** Reads the whole entry, which is compressed. */
+    @Override
+    public boolean readKept(StoredRecord record, Tensor tensor, long offset, ByteBuffer to) throws IOException {
+        long[] skip = {offset};
+        return read(record, tensor, piece -> {
+                    int skipped = (int) Math.min(skip[0], piece.remaining());
+                    skip[0] -= skipped;
+                    int count = Math.min(to.remaining(), piece.remaining() - skipped);
+                    to.put(piece.slice(piece.position() + skipped, count));
+                })
+                && !to.hasRemaining();
     }
 }

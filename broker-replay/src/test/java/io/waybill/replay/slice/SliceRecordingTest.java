@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import io.waybill.api.MessageType;
+import io.waybill.api.journal.CallRecord.Outcome;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.query.MessageFilter;
-import io.waybill.query.StoredCall.Outcome;
 import io.waybill.query.stored.Payload;
 import io.waybill.replay.Replay;
 import io.waybill.replay.recording.CallRecording;

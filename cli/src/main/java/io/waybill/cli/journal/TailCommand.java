@@ -7,8 +7,8 @@ import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.cli.select.SelectionOptions;
 import io.waybill.host.Host;
+import io.waybill.query.HomeFollower;
 import io.waybill.query.HomeJournals;
-import io.waybill.query.JournalFollower;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredEntry;
 import java.io.IOException;
@@ -74,7 +74,7 @@ final class TailCommand implements Callable<Integer> {
         try (HomeJournals journals = HomeJournals.open(home.openExisting(surroundings, host))) {
             MessageFilter filter =
                     outcomes.addTo(selection.builder(journals, host.clock())).build();
-            try (JournalFollower follower = journals.follow(filter)) {
+            try (HomeFollower follower = journals.follow(filter)) {
                 Consumer<StoredEntry> lines = new EntryLines(journals, surroundings.out(), json);
                 follower.begin(newest, lines);
                 while (follow

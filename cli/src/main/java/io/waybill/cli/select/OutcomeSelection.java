@@ -1,10 +1,10 @@
 package io.waybill.cli.select;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Quantities;
 import io.waybill.query.MessageFilter;
-import io.waybill.query.StoredCall;
 import java.util.Arrays;
 import java.util.Locale;
 import picocli.CommandLine.Option;
@@ -63,11 +63,11 @@ public final class OutcomeSelection {
     }
 
     private void addError(MessageFilter.Builder filter) throws UsageException {
-        if (outcome != null && outcomeNamed() != StoredCall.Outcome.ERROR) {
+        if (outcome != null && outcomeNamed() != CallRecord.Outcome.ERROR) {
             throw new UsageException("--error selects failed calls, and --outcome " + outcome + " others");
         }
         if (error.equals(ANY_CODE)) {
-            filter.outcome(StoredCall.Outcome.ERROR);
+            filter.outcome(CallRecord.Outcome.ERROR);
         } else {
             filter.error(codeNamed(error));
         }
@@ -84,13 +84,13 @@ public final class OutcomeSelection {
 
     /** Throws if calls without responses were selected where only responses are shown. */
     public void requireResponses() throws UsageException {
-        if (outcome != null && outcomeNamed() == StoredCall.Outcome.NONE) {
+        if (outcome != null && outcomeNamed() == CallRecord.Outcome.NONE) {
             throw new UsageException("a call without a response is found by waybill journal list --outcome none");
         }
     }
 
-    private StoredCall.Outcome outcomeNamed() throws UsageException {
-        for (StoredCall.Outcome known : StoredCall.Outcome.values()) {
+    private CallRecord.Outcome outcomeNamed() throws UsageException {
+        for (CallRecord.Outcome known : CallRecord.Outcome.values()) {
             if (known.name().equalsIgnoreCase(outcome)) {
                 return known;
             }

@@ -1,6 +1,7 @@
 package io.waybill.cli.trace;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.StoredCall;
@@ -130,7 +131,7 @@ public final class TimelinePage {
 
     private void bar(CallSpan span, Writer out) throws IOException {
         double width = Math.max(1, x(span.endNs()) - x(span.beginNs()));
-        String colour = span.call().outcome() == StoredCall.Outcome.ERROR
+        String colour = span.call().outcome() == CallRecord.Outcome.ERROR
                 ? "error"
                 : span.kind().name().toLowerCase(Locale.ROOT);
         print(
@@ -207,7 +208,7 @@ public final class TimelinePage {
         print(
                 out,
                 "<tr%s><td>%s<td>%s<td>%s<td>%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td>%s<td>%s\n",
-                call.outcome() == StoredCall.Outcome.ERROR ? " class=\"error\"" : "",
+                call.outcome() == CallRecord.Outcome.ERROR ? " class=\"error\"" : "",
                 MessageId.text(request.id()),
                 escaped(names.apply(request.from())),
                 escaped(names.apply(request.to())),

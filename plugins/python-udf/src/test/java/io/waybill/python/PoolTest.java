@@ -11,10 +11,10 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.journal.CallRecord;
 import io.waybill.host.Host;
 import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.query.MessageFilter;
-import io.waybill.query.StoredCall;
 import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
 import io.waybill.testing.TestBroker;
@@ -244,7 +244,7 @@ class PoolTest {
                 .with(jar())
                 .select(new MessageFilter.Builder()
                         .operation("test:*")
-                        .outcome(StoredCall.Outcome.OK)
+                        .outcome(CallRecord.Outcome.OK)
                         .build())
                 .run(call -> call.results()
                         .forEach(result ->

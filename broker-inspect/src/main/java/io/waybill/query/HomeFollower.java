@@ -25,7 +25,7 @@ import java.util.function.Consumer;
  *
  * <p>Returned records are complete and checked.
  */
-public final class JournalFollower implements Closeable {
+public final class HomeFollower implements Closeable {
 
     private static final int MAX_BATCH = 10_000;
 
@@ -36,7 +36,7 @@ public final class JournalFollower implements Closeable {
     private final List<QueueSource> sources = new ArrayList<>();
     private final Set<Integer> followed = new HashSet<>();
 
-    JournalFollower(StoredJournals journals, MessageFilter filter) {
+    HomeFollower(StoredJournals journals, MessageFilter filter) {
         this.journals = journals;
         this.filter = filter;
     }

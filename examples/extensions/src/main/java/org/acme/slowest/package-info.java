@@ -1,0 +1,2 @@
+/** Command that reads the journals for the slowest calls. */
+package org.acme.slowest;
