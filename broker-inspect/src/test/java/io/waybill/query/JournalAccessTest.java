@@ -17,6 +17,9 @@ import io.waybill.api.journal.Journals;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -166,7 +169,25 @@ class JournalAccessTest {
                 }))
                 .withMessage(CLOSED);
         assertThat(seen).containsExactly(id(0));
+        assertThat(openFiles()).as("files that are still open").isEmpty();
         assertThatAllPlacesAreFree();
+    }
+
+    /** Returns the files of the home that this process has open. */
+    private List<Path> openFiles() throws IOException {
+        List<Path> open = new ArrayList<>();
+        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+            for (Path descriptor : descriptors) {
+                try {
+                    open.add(Files.readSymbolicLink(descriptor));
+                } catch (NoSuchFileException e) {
+                    continue; // closed since it was listed
+                }
+            }
+        }
+        return open.stream()
+                .filter(path -> path.startsWith(written.home.path()))
+                .toList();
     }
 
     private static void closeQuietly(JournalReader reader) {
