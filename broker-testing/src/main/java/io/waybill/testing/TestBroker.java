@@ -5,27 +5,12 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
-import io.waybill.api.admin.BundleInfo;
 import io.waybill.api.admin.LoaderInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.tool.ToolFailedException;
-import io.waybill.dispatch.ExecutorSettings;
-import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.HandlerSpec;
-import io.waybill.dispatch.ParkingSettings;
-import io.waybill.dispatch.Provider;
-import io.waybill.home.Home;
-import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
-import io.waybill.journal.JournalSettings;
-import io.waybill.journal.Roll;
-import io.waybill.osgi.BundleStatus;
-import io.waybill.osgi.OsgiHost;
-import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.jar.BundleRefusedException;
-import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
@@ -33,10 +18,7 @@ import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.compare.Verdict;
-import io.waybill.worker.Worker;
-import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,7 +32,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A broker in this JVM: a serving worker with a bundle, and a calling worker. Both are real, with real journals.
+ * A broker in this JVM: a serving worker with bundles, a calling worker, and others that join. All are real, with real
+ * journals.
  *
  * <p><b>Threads.</b> One at a time; {@link #caller()} is for any. <b>Ownership.</b> Its creator closes it.
  * <b>Errors.</b> Assertions fail with an {@link AssertionError} that describes the problem of the bundle.
@@ -63,69 +46,32 @@ public final class TestBroker implements AutoCloseable {
     /** Name of the worker without a bundle, which makes the calls of {@link #caller}. */
     public static final String CALLER = "caller";
 
-    private static final String BUNDLES = "bundles";
-    private static final Duration DRAIN_LIMIT = Duration.ofSeconds(3);
     private static final long LOOK_NS = 100_000_000;
     private static final int CALLS_BESIDE = 200;
     private static final int SHOWN = 5;
-    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
-            .journal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 4 << 20))
-            .build();
 
     private final Path directory;
     private final Host host;
     private final PollerWatch pollers;
-    private final OsgiHost osgi;
-    private final Worker server;
-    private final Worker caller;
-    private final HandlerRegistry serverHandlers;
-    private final HandlerRegistry callerHandlers;
-    private final List<HandlerExecutor> executors = new ArrayList<>();
-    private final Map<String, List<HandlerSpec>> ofTest = new HashMap<>(); // by worker
+    private final TestedNode node;
+    private final Map<String, TestedWorker> others = new HashMap<>(); // without bundles, by name
     private Duration timeout = Duration.ofSeconds(20);
     private Duration loaderLimit = Duration.ofSeconds(10);
     private BundleJar bundle;
 
-    private TestBroker(Path directory, BundleJar bundle) throws IOException {
+    private TestBroker(Path directory, BundleJar bundle, Map<String, Map<String, String>> configurations)
+            throws IOException {
         this.directory = directory;
         this.bundle = bundle;
         host = Host.real();
         pollers = new PollerWatch(host.threads());
-        serverHandlers = registry();
-        callerHandlers = registry();
-        serverHandlers.expectMore(); // until the bundle is installed
-        server = join(SERVER, serverHandlers, pollers.on(host));
+        node = TestedNode.start(directory, SERVER, pollers.on(host), configurations);
         try {
-            osgi = startFramework(serverHandlers);
-            caller = join(CALLER, callerHandlers, host);
+            join(CALLER);
         } catch (IOException | RuntimeException e) {
-            server.close();
+            node.close();
             throw e;
         }
-    }
-
-    private OsgiHost startFramework(HandlerRegistry registry) throws IOException {
-        SystemBundles.copyTo(directory.resolve(BUNDLES));
-        Path node = Files.createDirectory(directory.resolve("node"));
-        OsgiSettings settings = OsgiSettings.builder(
-                        directory.resolve(BUNDLES), node.resolve("watched"), node, node.resolve("conf"))
-                .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.ACTIVATION_LIMIT_DEFAULT)
-                .build();
-        return OsgiHost.start(
-                settings,
-                registry,
-                DeviceConverters.into(server.devices()),
-                server.interceptors(),
-                Optional.of(server.brokers()),
-                host);
-    }
-
-    private HandlerRegistry registry() {
-        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
-    }
-
-    private Worker join(String name, HandlerRegistry registry, Host on) throws IOException {
-        return Worker.join(Home.open(home(), on), name, JoinOptions.defaults(), SETTINGS, registry);
     }
 
     /**
@@ -137,61 +83,92 @@ public final class TestBroker implements AutoCloseable {
      *     active
      */
     public static TestBroker start(Path directory, Path bundle) throws IOException {
-        TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory));
+        return start(directory, bundle, List.of(), Map.of());
+    }
+
+    /**
+     * Starts a broker with several bundles.
+     *
+     * @param others installed before the bundle that is tested, in this order
+     * @param configurations settings by PID, as {@link #configure} writes them, from the beginning
+     */
+    public static TestBroker start(
+            Path directory, Path bundle, List<Path> others, Map<String, Map<String, String>> configurations)
+            throws IOException {
+        TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory), configurations);
         try {
-            requireActive(broker.osgi.bundles().install(broker.bundle.path()));
-            broker.server.ready(Map.of());
-            broker.caller.ready(Map.of());
+            for (Path other : others) {
+                broker.node.install(BundleJar.of(other, directory));
+            }
+            broker.node.install(broker.bundle);
+            broker.node.worker().ready();
             return broker;
-        } catch (BundleRefusedException e) {
+        } catch (AssertionError | IOException e) {
             broker.close();
-            throw new AssertionError(broker.bundle + " does not start: " + e.getMessage(), e);
+            throw e;
         }
     }
 
-    private static void requireActive(BundleStatus installed) throws BundleRefusedException {
-        if (installed.state() != BundleInfo.State.ACTIVE) {
-            throw new BundleRefusedException(
-                    BundleRefusedException.Reason.START_FAILED,
-                    installed.problem().orElse("it is not active"));
-        }
+    /**
+     * Writes the settings of a component, as an operator does, to {@code conf/<PID>.cfg}. They take effect within a
+     * second or so, so that a test waits for what they change.
+     *
+     * @param pid name of the component's class, or the one that it names
+     */
+    public void configure(String pid, Map<String, String> settings) throws IOException {
+        node.configure(pid, settings);
     }
 
-    /** Returns the directory that both workers share, with their journals, for queries and replays. */
+    /**
+     * Joins another worker without bundles.
+     *
+     * @return its calls
+     */
+    public Caller join(String name) throws IOException {
+        TestedWorker joined = TestedWorker.join(home(), name, host, false);
+        others.put(name, joined);
+        joined.ready();
+        return joined.worker();
+    }
+
+    /**
+     * Stops the worker with the bundles in order, and starts it again with all that it had, as {@code waybill restart}
+     * does. Requests that it had not begun are served by its next incarnation.
+     */
+    public void restart() throws IOException {
+        node.restart();
+    }
+
+    /** Returns the directory that all workers share, with their journals, for queries and replays. */
     public Path home() {
         return directory.resolve("home");
     }
 
     /** Returns the calling worker. */
     public Caller caller() {
-        return caller;
+        return others.get(CALLER).worker();
     }
 
     /** Returns the calls of the worker with the bundle, to which the bundle's call interceptors apply. */
     public Caller server() {
-        return server;
+        return node.worker().worker();
     }
 
     /**
      * Adds a handler of the test, which may block, to a worker. It stays until the end of the test.
      *
-     * @param worker {@link #SERVER} or {@link #CALLER}
+     * @param worker {@link #SERVER}, {@link #CALLER} or one that has {@linkplain #join joined}
      * @param key an operation, a prefix such as {@code text.*}, or the name or code of a type
      */
     public void handle(String worker, String key, MessageHandler handler) {
-        HandlerRegistry registry = switch (worker) {
-            case SERVER -> serverHandlers;
-            case CALLER -> callerHandlers;
-            default ->
-                throw new IllegalArgumentException(
-                        "the workers of a test are " + SERVER + " and " + CALLER + ", not " + worker);
-        };
-        Provider test = new Provider("test", Integer.toString(executors.size()));
-        HandlerExecutor executor = registry.newExecutor(test, ExecutorSettings.forProcessors(2));
-        executors.add(executor);
-        HandlerSpec added = HandlerSpec.of(HandlerKey.parse(key), handler, test, executor);
-        ofTest.computeIfAbsent(worker, name -> new ArrayList<>()).add(added);
-        registry.add(added);
+        TestedWorker tested = worker(worker)
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "the workers of this test are " + SERVER + " and " + others.keySet() + ", not " + worker));
+        tested.handle(HandlerKey.parse(key), handler);
+    }
+
+    private Optional<TestedWorker> worker(String name) {
+        return name.equals(SERVER) ? Optional.of(node.worker()) : Optional.ofNullable(others.get(name));
     }
 
     /** Creates a call by name to the bundle, without fields. */
@@ -201,7 +178,7 @@ public final class TestBroker implements AutoCloseable {
 
     /** Calls and waits; the test closes the response. */
     public Response call(Request request) {
-        return caller.call(request);
+        return caller().call(request);
     }
 
     /**
@@ -211,7 +188,7 @@ public final class TestBroker implements AutoCloseable {
      * @throws ToolFailedException if it fails, with the line and the exit code that a user would see
      */
     public List<Value> command(String name, String... words) throws ToolFailedException {
-        return new CommandRun(caller, timeout).run(name, List.of(words));
+        return new CommandRun(caller(), timeout).run(name, List.of(words));
     }
 
     /** Replaces the running bundle with another version. */
@@ -221,7 +198,7 @@ public final class TestBroker implements AutoCloseable {
 
     private void upgrade(BundleJar next) {
         try {
-            osgi.bundles().update(next.path());
+            node.bundles().update(next.path());
             bundle = next;
         } catch (BundleRefusedException e) {
             throw new AssertionError(next + " does not take the place of " + bundle + ": " + e.getMessage(), e);
@@ -252,7 +229,7 @@ public final class TestBroker implements AutoCloseable {
     private TrafficOutcome upgradeUnderTraffic(BundleJar next, Supplier<Request> requests, Predicate<Response> isRight)
             throws InterruptedException {
         BundleJar before = bundle;
-        Traffic traffic = Traffic.start(host, caller, requests, isRight, timeout);
+        Traffic traffic = Traffic.start(host, caller(), requests, isRight, timeout);
         TrafficOutcome outcome;
         try {
             traffic.awaitMore(CALLS_BESIDE);
@@ -304,7 +281,7 @@ public final class TestBroker implements AutoCloseable {
 
     private List<LoaderInfo> reachable() {
         System.gc();
-        return osgi.loaders().leaked(Duration.ZERO);
+        return node.loaders().leaked(Duration.ZERO);
     }
 
     /** Fails if a non-blocking handler was seen waiting since the start of the broker. */
@@ -330,10 +307,10 @@ public final class TestBroker implements AutoCloseable {
         List<String> problems = new ArrayList<>();
         ReplayReport report = Replay.of(recording)
                 .on(host)
-                .in(NodeDistribution.of(directory.resolve(BUNDLES)))
+                .in(NodeDistribution.of(node.systemBundles()))
                 .with(bundle.path())
                 .leaveOut((registry, worker) ->
-                        ofTest.getOrDefault(worker.name(), List.of()).forEach(registry::add))
+                        worker(worker.name()).ifPresent(tested -> tested.added().forEach(registry::add)))
                 .compare(comparison)
                 .run(call -> difference(call).ifPresent(text -> {
                     if (problems.size() < SHOWN) {
@@ -358,18 +335,15 @@ public final class TestBroker implements AutoCloseable {
                         + result.verdict().name().toLowerCase(Locale.ROOT).replace('_', ' ') + ": " + result.reason());
     }
 
-    /** Stops the bundle and both workers. */
+    /** Stops the bundles and all workers. */
     @Override
     public void close() throws IOException {
         pollers.close();
         try {
-            osgi.close();
+            node.close();
         } finally {
-            try {
-                caller.close();
-            } finally {
-                server.close();
-                executors.forEach(executor -> executor.close(DRAIN_LIMIT));
+            for (TestedWorker each : others.values()) {
+                each.close();
             }
         }
     }

@@ -16,9 +16,14 @@ final class PackedBundles {
 
     /** A bundle {@code org.acme.count} with the package of a handler. */
     static Path of(Class<?> handler, String version, Path directory) throws IOException {
+        return of(handler, version, directory, "org.acme.count");
+    }
+
+    /** A bundle of another symbolic name. */
+    static Path of(Class<?> handler, String version, Path directory, String name) throws IOException {
         Path file = directory.resolve(handler.getPackageName() + "-" + version + ".jar");
         try (Builder builder = new Builder()) {
-            builder.setProperty("Bundle-SymbolicName", "org.acme.count");
+            builder.setProperty("Bundle-SymbolicName", name);
             builder.setProperty("Bundle-Version", version);
             builder.setProperty("-privatepackage", handler.getPackageName());
             builder.addClasspath(at(handler));

@@ -4,17 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.waybill.api.Caller;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.replay.ReplayReport;
+import io.waybill.testing.configured.Greeting;
+import io.waybill.testing.core.Waits;
 import io.waybill.testing.leaking.Count;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -173,5 +177,62 @@ class TestBrokerTest {
         assertThatThrownBy(() -> start(empty))
                 .hasMessageContaining("is no bundle")
                 .hasMessageContaining("does bnd run");
+    }
+
+    @Test
+    void servesAgainAfterARestartWithAllThatItHad() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            broker.handle(TestBroker.SERVER, "text.test", (message, outbox) -> outbox.respond(Value.of("of the test")));
+            assertThat(words(broker, "to be")).isEqualTo(2);
+            broker.restart();
+            assertThat(words(broker, "to be or not")).isEqualTo(4);
+            try (Response response = broker.call(broker.request("text.test"))) {
+                assertThat(response.value()).isEqualTo(Value.of("of the test"));
+            }
+            broker.upgrade(PackedBundles.of(io.waybill.testing.good.Count.class, "2.0.0", jars));
+            broker.restart();
+            assertThat(words(broker, "to")).isEqualTo(1);
+            assertThat(broker.assertReplays(broker.home()).calls()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void hasFurtherWorkersThatCallAndServe() throws Exception {
+        try (TestBroker broker = start(PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars))) {
+            Caller third = broker.join("third");
+            try (Response response = third.call(count(broker, "to be"))) {
+                assertThat(response.int64("words")).isEqualTo(2);
+            }
+            broker.handle("third", "text.test", (message, outbox) -> outbox.respond(Value.of(3)));
+            try (Response response = broker.caller().call(Request.operation("third", "text.test"))) {
+                assertThat(response.value()).isEqualTo(Value.of(3));
+            }
+            assertThatThrownBy(() -> broker.handle("fourth", "text.test", (message, outbox) -> {}))
+                    .hasMessage("the workers of this test are server and [caller, third], not fourth");
+        }
+    }
+
+    @Test
+    void hasSettingsFromTheBeginningAndLaterOnes() throws Exception {
+        Path bundle = PackedBundles.of(Greeting.class, "1.0.0", jars);
+        Path other = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars, "org.acme.other");
+        String pid = Greeting.class.getName();
+        try (TestBroker broker = TestBroker.start(
+                Files.createTempDirectory(directory, "broker-"),
+                bundle,
+                List.of(other),
+                Map.of(pid, Map.of("text", "hello")))) {
+            assertThat(greeting(broker)).isEqualTo("hello");
+            assertThat(words(broker, "to be")).as("from the other bundle").isEqualTo(2);
+            broker.configure(pid, Map.of("text", "good bye"));
+            Waits.until("it has its settings", () -> greeting(broker).equals("good bye"));
+        }
+    }
+
+    private static String greeting(TestBroker broker) {
+        try (Response response = broker.call(broker.request("greeting.say"))) {
+            return response.text("text");
+        }
     }
 }

@@ -13,6 +13,7 @@ import io.waybill.worker.Worker;
 import java.lang.annotation.Annotation;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -37,6 +38,17 @@ class PerUidPolicyTest {
         broker.handle(TestBroker.SERVER, "text.count", (message, outbox) -> outbox.respond(Value.of(1)));
         assertThatThrownBy(() -> broker.call(broker.request("text.count")))
                 .hasMessageContaining("is not among the uids of this node");
+    }
+
+    @Test
+    void servesTheUsersOfItsSettingsFile(TestBroker broker) throws Exception {
+        broker.handle(TestBroker.SERVER, "text.count", (message, outbox) -> outbox.respond(Value.of(1)));
+        Object uid = Files.getAttribute(broker.home(), "unix:uid");
+        broker.configure(PerUidPolicy.class.getName(), Map.of("uids", "4711, " + uid));
+        broker.restart();
+        try (Response response = broker.call(broker.request("text.count"))) {
+            assertThat(response.value()).isEqualTo(Value.of(1));
+        }
     }
 
     @Test

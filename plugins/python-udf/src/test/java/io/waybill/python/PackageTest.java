@@ -12,9 +12,9 @@ import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowingConsumer;
 import org.junit.jupiter.api.AfterEach;
@@ -45,16 +45,15 @@ class PackageTest {
                 (message, outbox) ->
                         outbox.response().int64("words", message.text("text").split(" ").length));
         Files.createDirectory(code());
-        configure("");
+        configure(false);
         PoolReadiness.await(broker);
     }
 
-    private void configure(String more) throws IOException {
-        Path whole = Files.writeString(
-                directory.resolve("new.cfg"),
-                "interpreter = " + PYTHON + "\npath = "
-                        + PACKAGE.toAbsolutePath().normalize() + ":" + code() + "\n" + more);
-        Files.move(whole, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
+    private void configure(boolean byValue) throws IOException {
+        String path = PACKAGE.toAbsolutePath().normalize() + ":" + code();
+        broker.configure(
+                "io.waybill.python",
+                Map.of("interpreter", PYTHON.toString(), "path", path, "by.value", Boolean.toString(byValue)));
     }
 
     @AfterEach
@@ -175,7 +174,7 @@ class PackageTest {
     @Test
     void runsCodeOfItsCallersOnlyIfThePoolMay() throws Exception {
         assertThat(run("code_by_value.py", "one").lines()).containsExactly("eval REFUSED True", "mul 42");
-        configure("by.value = true\n");
+        configure(true);
         Waits.until(
                 "the new pool has its settings",
                 () -> run("code_by_value.py", "two").contains("eval 42\nmul 42\n"));

@@ -47,11 +47,17 @@ class PoolDeathsTest {
     void start() throws IOException {
         assumeTrue(Files.isExecutable(PYTHON), "there is no " + PYTHON);
         broker = TestBroker.start(directory, Path.of("target/classes"));
-        Path whole = Files.writeString(
-                directory.resolve("new.cfg"),
-                "interpreter = " + PYTHON + "\npath = " + PACKAGE + ":" + SCRIPTS + "\npool.size = " + SIZE
-                        + "\nkill.after.ms = 300\n");
-        Files.move(whole, directory.resolve("node/conf/io.waybill.python.cfg"));
+        broker.configure(
+                "io.waybill.python",
+                Map.of(
+                        "interpreter",
+                        PYTHON.toString(),
+                        "path",
+                        PACKAGE + ":" + SCRIPTS,
+                        "pool.size",
+                        Integer.toString(SIZE),
+                        "kill.after.ms",
+                        "300"));
         PoolReadiness.await(broker);
     }
 

@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -200,12 +199,9 @@ class SegmentPartsTest {
 
     @Test
     void areGivenBackByAProcessOfThePoolThatEnds() throws IOException {
-        Path settings = Files.writeString(
-                directory.resolve("new.cfg"),
-                "interpreter = " + PYTHON + "\npath = "
-                        + PACKAGE.toAbsolutePath().normalize() + ":"
-                        + Path.of("src/test/python").toAbsolutePath());
-        Files.move(settings, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
+        String path = PACKAGE.toAbsolutePath().normalize() + ":"
+                + Path.of("src/test/python").toAbsolutePath();
+        broker.configure("io.waybill.python", Map.of("interpreter", PYTHON.toString(), "path", path));
         PoolReadiness.await(broker);
         processes.get("sender").destroyForcibly().onExit().join(); // its gateway has ended
         Waits.until("the sender has joined again", () -> start("sender").equals("ready"));
