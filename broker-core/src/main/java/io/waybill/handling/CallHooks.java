@@ -87,6 +87,10 @@ public final class CallHooks implements InterceptedCall {
         outgoing.open(request);
     }
 
+    void redirected(String worker) {
+        to = worker;
+    }
+
     /**
      * Calls the interceptors of the request, and returns the request to send.
      *

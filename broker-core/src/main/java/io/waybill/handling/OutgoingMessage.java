@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Request that passes through the interceptors of its call. Pooled with the {@link CallHooks}.
@@ -22,6 +23,12 @@ final class OutgoingMessage implements OutgoingCall {
 
     /** Offset of the name in the payload of a call by name, behind its length. */
     private static final int NAME_AT = 2;
+
+    private static final Set<MessageType> NAMES_OWNER = Set.of(
+            MessageType.SCRIPT_REMOTE_CALL,
+            MessageType.PYTHON_REMOTE_CALL,
+            MessageType.SCRIPT_RREF_FETCH_CALL,
+            MessageType.PYTHON_RREF_FETCH_CALL);
 
     private final CallHooks call;
     private Request called; // the program's request
@@ -166,8 +173,19 @@ final class OutgoingMessage implements OutgoingCall {
     }
 
     @Override
+    public void redirect(String worker) {
+        current();
+        if (NAMES_OWNER.contains(call.calledType())) {
+            throw new IllegalStateException("a " + call.calledType() + " names the owner of a remote value, " + to()
+                    + ", and can't be redirected to " + worker);
+        }
+        request = replaced(worker, request.type(), payload(), request.tensors(), request.references());
+        call.redirected(worker);
+    }
+
+    @Override
     public void wrap(MessageType type, ByteBuffer payload) {
-        request = replaced(type, payload, current().tensors(), request.references());
+        request = replaced(current().to(), type, payload, request.tensors(), request.references());
         call.wrapped();
     }
 
@@ -178,7 +196,7 @@ final class OutgoingMessage implements OutgoingCall {
         List<Tensor> ownTensors = List.copyOf(newTensors);
         List<RRef> ownReferences = PassedObjects.handlesOf(newReferences);
         try {
-            request = replaced(type, payload, ownTensors, ownReferences);
+            request = replaced(request.to(), type, payload, ownTensors, ownReferences);
         } catch (RuntimeException | Error e) {
             PassedObjects.release(List.of(), ownReferences);
             throw e;
@@ -190,8 +208,12 @@ final class OutgoingMessage implements OutgoingCall {
     }
 
     private Request replaced(
-            MessageType type, ByteBuffer payload, List<Tensor> ofTensors, List<? extends RRef> ofReferences) {
-        Request wrapped = Request.raw(request.to(), type, payload, ofTensors, ofReferences);
+            String to,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> ofTensors,
+            List<? extends RRef> ofReferences) {
+        Request wrapped = Request.raw(to, type, payload, ofTensors, ofReferences);
         return request.timeoutNs() == Request.DEFAULT_TIMEOUT
                 ? wrapped
                 : wrapped.timeout(Duration.ofNanos(request.timeoutNs()));

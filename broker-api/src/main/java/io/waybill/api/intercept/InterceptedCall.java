@@ -14,7 +14,10 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface InterceptedCall {
 
-    /** Returns the receiver as the program wrote it: a name, an address or an id in decimal. */
+    /**
+     * Returns the receiver as the program wrote it, or the last one to which an interceptor {@linkplain
+     * OutgoingCall#redirect redirected} the call: a name, an address or an id in decimal.
+     */
     String to();
 
     /** Returns the type that the program gave the request, before any interceptor wrapped it. */

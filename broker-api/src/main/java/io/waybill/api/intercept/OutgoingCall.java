@@ -50,6 +50,15 @@ public interface OutgoingCall extends InterceptedCall {
      */
     void keep();
 
+    /**
+     * Replaces the receiver. Its name is resolved when the request is written, so that a call to a name of no worker
+     * can be redirected; repeated attempts go to the same receiver.
+     *
+     * @param worker a name, an address or an id in decimal, as in {@code Request.operation}
+     * @throws IllegalStateException if the request creates or fetches a remote value, whose owner it names
+     */
+    void redirect(String worker);
+
     /** Replaces the context that the call carries. The program's listeners keep the context of the program. */
     void context(CallContext context);
 

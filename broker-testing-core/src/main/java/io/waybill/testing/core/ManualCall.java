@@ -29,6 +29,7 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
     private final Set<CallInterceptor> kept = new HashSet<>();
     private CallContext context = CallContext.current();
     private CallInterceptor current;
+    private String to;
     private TestMessage message;
     private TestResponse response; // null until there is one
     private CallException failure; // of the last attempt
@@ -37,6 +38,7 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
 
     ManualCall(Request request) {
         this.request = request;
+        this.to = request.to();
         this.message = TestMessage.of(request);
     }
 
@@ -75,7 +77,12 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
 
     @Override
     public String to() {
-        return request.to();
+        return to;
+    }
+
+    @Override
+    public void redirect(String worker) {
+        to = worker;
     }
 
     @Override
