@@ -15,7 +15,7 @@ public interface JournalFollower extends Closeable {
 
     /**
      * Passes on the messages that were recorded since the last call, in the order in which they were sent, without
-     * waiting for any. Each is complete and checked.
+     * waiting for any. Each is complete and checked. An exception of the sink is thrown on, and the rest is lost.
      *
      * @param sink receives a message, and its operation if it is a call by name
      * @return number of messages

@@ -8,7 +8,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * keeps them.
  *
  * <p>In a node it is an OSGi service, which a component obtains with {@code @Reference Journals}. A program obtains it
- * with {@code HomeJournals.of(path)} of the artifact {@code broker-inspect}; no worker need be live.
+ * with {@code JournalAccess.of(path)} of the artifact {@code broker-inspect}; no worker need be live.
  *
  * <p>Reading does not affect workers: nothing is written, locked or mapped. It reads files, so it is not for the path of
  * a call. A replay has no journals to read, and {@link #open} fails there.
