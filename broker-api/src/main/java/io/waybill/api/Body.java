@@ -89,12 +89,14 @@ public final class Body {
     }
 
     /**
-     * Writes each entry of a dict as a field, such as the components of a record that {@link RecordCodec} encoded.
+     * Writes each component of a record as a field, by {@link RecordCodec}, or each entry of a {@link Value.Dict}.
      *
-     * @throws IllegalArgumentException if a key is no text
+     * @throws IllegalArgumentException if a key of the dict is no text, or a component of the record is null or of a
+     *     type that has no value
      */
-    public Body fields(Value.Dict fields) {
-        fields.entries().forEach((key, value) -> {
+    public Body fields(Record fields) {
+        Value.Dict dict = fields instanceof Value.Dict given ? given : RecordCodec.encode(fields);
+        dict.entries().forEach((key, value) -> {
             if (!(key instanceof Value.Text name)) {
                 throw new IllegalArgumentException("a field's name is a text, and this key is " + key);
             }

@@ -73,4 +73,20 @@ public interface Message {
     byte[] bytes(String name) throws RejectedMessageException;
 
     Tensor tensor(String name) throws RejectedMessageException;
+
+    /**
+     * Returns the named fields as a record, by {@link RecordCodec}. Its tensors and references are those of the message.
+     *
+     * @throws RejectedMessageException with {@link ErrorCode#MALFORMED_BODY} if a field is missing or of another kind, or
+     *     the record refuses them
+     */
+    default <T extends Record> T record(Class<T> type) throws RejectedMessageException {
+        Value.DictBuilder fields = Value.dict();
+        invocation().named().forEach(fields::put);
+        try {
+            return RecordCodec.decode(fields.build(), type);
+        } catch (IllegalArgumentException e) {
+            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, e.getMessage(), e);
+        }
+    }
 }

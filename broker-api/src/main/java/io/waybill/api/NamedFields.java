@@ -25,7 +25,7 @@ public final class NamedFields {
 
     private static final String[] KINDS = {
         "none", "bool", "bool", "int", "float", "complex", "text", "binary",
-        "tensor", "items", "tuple", "dict", "device", "dtype", "sparse", "rref"
+        "tensor", "list", "tuple", "dict", "device", "dtype", "sparse", "rref"
     };
 
     /** Stands for the position of an absent field. */

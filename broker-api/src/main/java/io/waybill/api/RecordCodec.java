@@ -261,7 +261,9 @@ public final class RecordCodec {
     }
 
     private static String kindName(Class<? extends Value> kind) {
-        return kind.getSimpleName().replaceFirst("^Of", "").toLowerCase(Locale.ROOT);
+        return kind == Value.Items.class
+                ? "list"
+                : kind.getSimpleName().replaceFirst("^Of", "").toLowerCase(Locale.ROOT);
     }
 
     private static String described(String path) {

@@ -74,4 +74,24 @@ public interface Response extends AutoCloseable {
     static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> responses) {
         return GatheredResponses.of(responses);
     }
+
+    /**
+     * Returns the fields, or a value that is a dict, as a record, by {@link RecordCodec}. Its tensors and references are
+     * those of the response.
+     *
+     * @throws CallException with {@link ErrorCode#MALFORMED_BODY} if a field is missing or of another kind, or the record
+     *     refuses them
+     */
+    default <T extends Record> T record(Class<T> type) {
+        try {
+            return RecordCodec.decode(value(), type);
+        } catch (IllegalArgumentException e) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.MALFORMED_BODY,
+                    id(),
+                    "worker " + from() + " responded with something else: " + e.getMessage(),
+                    e);
+        }
+    }
 }

@@ -169,7 +169,9 @@ class NamedFieldsTest {
     private static <T> T as(Callable<Value> plain, String name, String kind, Class<T> type) throws Exception {
         Value value = plain.call();
         if (!type.isInstance(value)) {
-            String found = value.getClass().getSimpleName().toLowerCase(java.util.Locale.ROOT);
+            String found = value instanceof Value.Items
+                    ? "list"
+                    : value.getClass().getSimpleName().toLowerCase(java.util.Locale.ROOT);
             throw malformed("the field " + name + " must be of kind " + kind + ", and is of kind "
                     + found.replaceFirst("^of", ""));
         }

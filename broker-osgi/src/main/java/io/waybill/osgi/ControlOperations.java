@@ -133,8 +133,7 @@ final class ControlOperations implements AutoCloseable {
     }
 
     private void publish(String key, Operation operation) {
-        MessageHandler handler =
-                (message, outbox) -> outbox.response().fields(RecordCodec.encode(operation.run(message)));
+        MessageHandler handler = (message, outbox) -> outbox.response().fields(operation.run(message));
         registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(key), handler, self, executor)));
     }
 

@@ -142,7 +142,7 @@ class AdminBundleTest {
     void refusesAResponseThatIsNoList() {
         respond((message, outbox) -> outbox.response().text("bundles", "none"));
         assertFails(
-                ErrorCode.MALFORMED_BODY, "the entry bundles must be of kind items", () -> admin.bundles("operator"));
+                ErrorCode.MALFORMED_BODY, "the entry bundles must be of kind list", () -> admin.bundles("operator"));
     }
 
     private void respond(MessageHandler handler) {

@@ -3,10 +3,8 @@ package io.waybill.api.admin;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
-import io.waybill.api.RecordCodec;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -17,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
 
 /**
  * Administration of the running nodes of a home. Each method is one control call in the name of the caller's worker,
@@ -59,29 +56,26 @@ public final class Admin {
 
     /** Returns the bundles of a node, and which jars it refused. */
     public BundleList bundles(String node) {
-        return call(node, "bundle.list", Map.of(), Response::value, BundleList.class);
+        return call(node, "bundle.list", Map.of(), BundleList.class);
     }
 
     /** Returns who handles what on a node. */
     public List<HandlerInfo> handlers(String node) {
         record Listed(List<HandlerInfo> handlers) {}
-        return call(node, "handlers.list", Map.of(), Response::value, Listed.class)
-                .handlers();
+        return call(node, "handlers.list", Map.of(), Listed.class).handlers();
     }
 
     /** Returns the TorchScript files that a node serves or refused. */
     public List<ScriptInfo> scripts(String node) {
         record Listed(List<ScriptInfo> scripts) {}
-        return call(node, "scripts.list", Map.of(), Response::value, Listed.class)
-                .scripts();
+        return call(node, "scripts.list", Map.of(), Listed.class).scripts();
     }
 
     /** Returns the class loaders of bundles that left at least {@code age} ago; fractions of a second do not count. */
     public List<LoaderInfo> leakedLoaders(String node, Duration age) {
         record Listed(List<LoaderInfo> loaders) {}
         Map<String, Value> fields = Map.of("seconds", Value.of(age.toSeconds()));
-        return call(node, "loaders.leaked", fields, Response::value, Listed.class)
-                .loaders();
+        return call(node, "loaders.leaked", fields, Listed.class).loaders();
     }
 
     /** Installs a bundle and starts it. A bundle that lacks something is installed, and waits for it. */
@@ -120,7 +114,7 @@ public final class Admin {
      * @param max number of references in the list; 0 to 10,000
      */
     public ReferenceList references(String worker, int max) {
-        return call(worker, "rrefs.list", limit(max), Response::value, ReferenceList.class);
+        return call(worker, "rrefs.list", limit(max), ReferenceList.class);
     }
 
     /**
@@ -140,8 +134,7 @@ public final class Admin {
     /** Makes a node reread its settings, and returns those that have changed. */
     public List<SettingChange> reload(String node) {
         record Reloaded(List<SettingChange> changes) {}
-        return call(node, "node.reload", Map.of(), Response::value, Reloaded.class)
-                .changes();
+        return call(node, "node.reload", Map.of(), Reloaded.class).changes();
     }
 
     /** Begins to stop a node, as SIGTERM does. */
@@ -165,31 +158,18 @@ public final class Admin {
     }
 
     private BundleInfo bundle(String node, String operation, Map<String, Value> fields) {
-        return call(node, operation, fields, response -> response.value("bundle"), BundleInfo.class);
+        record Changed(BundleInfo bundle) {}
+        return call(node, operation, fields, Changed.class).bundle();
     }
 
-    private <T extends Record> T call(
-            String node, String operation, Map<String, Value> fields, Function<Response, Value> part, Class<T> type) {
+    private <T extends Record> T call(String node, String operation, Map<String, Value> fields, Class<T> type) {
         try (Response response = caller.call(request(node, operation, fields))) {
-            return decode(response, part, type);
+            return response.record(type);
         }
     }
 
     private Request request(String node, String operation, Map<String, Value> fields) {
         Invocation invocation = new Invocation(operation, List.of(), fields);
         return Request.invocation(node, MessageType.CONTROL_CALL, invocation).timeout(limit);
-    }
-
-    static <T extends Record> T decode(Response response, Function<Response, Value> part, Class<T> type) {
-        try {
-            return RecordCodec.decode(part.apply(response), type);
-        } catch (IllegalArgumentException e) {
-            throw new CallException(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.MALFORMED_BODY,
-                    response.id(),
-                    "worker " + response.from() + " responded with something else: " + e.getMessage(),
-                    e);
-        }
     }
 }

@@ -27,7 +27,7 @@ public record ReferenceList(List<ReferenceInfo> references, long leftOut, Map<St
      * @throws CallException with {@link ErrorCode#MALFORMED_BODY} if it is none
      */
     public static ReferenceList of(Response response) {
-        return Admin.decode(response, Response::value, ReferenceList.class);
+        return response.record(ReferenceList.class);
     }
 
     /**

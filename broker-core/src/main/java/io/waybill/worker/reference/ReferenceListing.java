@@ -2,7 +2,6 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
-import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.admin.ReferenceList;
 import io.waybill.api.admin.ReferenceList.ReferenceInfo;
@@ -51,7 +50,7 @@ final class ReferenceListing implements MessageHandler {
         Map<String, Long> counters = new LinkedHashMap<>();
         references.counters().debugInfo().forEach((name, count) -> counters.put(name, Long.valueOf(count)));
         List<ReferenceInfo> infos = shown.stream().map(ReferenceListing::info).toList();
-        outbox.response().fields(RecordCodec.encode(new ReferenceList(infos, all.size() - shown.size(), counters)));
+        outbox.response().fields(new ReferenceList(infos, all.size() - shown.size(), counters));
     }
 
     private static ReferenceInfo info(ReferenceStatus status) {

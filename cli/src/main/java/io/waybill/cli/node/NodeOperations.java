@@ -2,7 +2,6 @@ package io.waybill.cli.node;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
-import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.admin.SettingChange;
@@ -85,7 +84,7 @@ final class NodeOperations implements AutoCloseable {
 
     private void reload(Message message, Outbox outbox) throws RejectedMessageException {
         try {
-            outbox.response().fields(RecordCodec.encode(new Reloaded(reload.run())));
+            outbox.response().fields(new Reloaded(reload.run()));
         } catch (IOException e) {
             throw new RejectedMessageException(ErrorCode.REFUSED, "nothing was changed: " + e.getMessage(), e);
         }
