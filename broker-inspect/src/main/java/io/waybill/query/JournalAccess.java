@@ -39,17 +39,18 @@ public final class JournalAccess implements Journals, Closeable {
     @Override
     public JournalReader open() throws IOException {
         OwnedReader reader = new OwnedReader(HomeJournals.open(home), this::forget);
+        String refusal;
         synchronized (this) {
             if (!closed && open.size() < MAX_OPEN) {
                 open.add(reader);
                 return reader;
             }
+            refusal = closed
+                    ? "the owner of these journals has stopped"
+                    : MAX_OPEN + " readers of the journals are open, and at most as many are possible";
         }
         reader.close();
-        throw new IllegalStateException(
-                closed
-                        ? "the owner of these journals has stopped"
-                        : MAX_OPEN + " readers of the journals are open, and at most as many are possible");
+        throw new IllegalStateException(refusal);
     }
 
     private synchronized void forget(OwnedReader reader) {

@@ -95,6 +95,42 @@ class InterceptedReplayTest {
         assertThat(reasons).singleElement().asString().contains("USER_0X43_CALL", "was for USER_0X42_CALL");
     }
 
+    private static ReplayScenario routing(String shard) {
+        CallInterceptor router = new CallInterceptor() {
+            @Override
+            public void onRequest(OutgoingCall call) {
+                call.redirect(shard);
+            }
+        };
+        return new ReplayScenario()
+                .handles("a", "text.outer", (message, outbox) -> {
+                    try (Response response = outbox.caller().call(Request.operation("shards", "text.shard"))) {
+                        outbox.respond(response.value());
+                    }
+                })
+                .handles("b", "text.shard", (message, outbox) -> outbox.respond(Value.of("b")))
+                .handles("c", "text.shard", (message, outbox) -> outbox.respond(Value.of("c")))
+                .interceptsCalls("a", "text.shard", router);
+    }
+
+    /** The handler names a worker that there is not. */
+    @Test
+    void redirectsNestedCallsAsWhenTheyWereRecorded() throws Exception {
+        Path home = routing("b")
+                .record(
+                        directory,
+                        caller -> caller.call(Request.operation("a", "text.outer"))
+                                .close());
+        ReplayReport same = routing("b").replay(home).run();
+        assertThat(same.calls()).isEqualTo(2);
+        assertThat(same.isAllSame()).isTrue();
+
+        List<String> reasons = new ArrayList<>();
+        routing("c").replay(home).run(call -> reasons.add(call.results().get(0).reason()));
+        assertThat(reasons)
+                .anySatisfy(reason -> assertThat(reason).contains("it asked worker 2 (c)", "went to worker 1 (b)"));
+    }
+
     /** Refuses every second request, by a number that is on record. */
     private static final class Refusing implements HandlerInterceptor {
         @Override
