@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
+import io.waybill.api.Value;
 import io.waybill.api.admin.Admin;
 import io.waybill.api.admin.BundleInfo;
 import io.waybill.api.admin.BundleInfo.State;
@@ -23,13 +24,16 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -117,14 +121,21 @@ class AdminBundleTest {
                 .isEmpty();
     }
 
+    private HandlerInfo count() {
+        return admin.handlers("ps0").stream()
+                .filter(handler -> handler.key().equals("text.count"))
+                .findFirst()
+                .orElseThrow();
+    }
+
     @Test
     void showsWhoHandlesWhat() throws Exception {
         admin.install("ps0", count("1.0.0"));
         caller.call(Request.operation("ps0", "text.count")).close();
-        assertThat(admin.handlers("ps0"))
-                .filteredOn(handler -> handler.key().equals("text.count"))
-                .extracting(HandlerInfo::state, HandlerInfo::provider, HandlerInfo::done, HandlerInfo::delivery)
-                .containsExactly(tuple(HandlerInfo.State.SERVING, COUNT, 1L, "at-most-once"));
+        Waits.until("the request is counted, after its response was sent", () -> count().done() == 1);
+        assertThat(count())
+                .extracting(HandlerInfo::state, HandlerInfo::provider, HandlerInfo::delivery)
+                .containsExactly(HandlerInfo.State.SERVING, COUNT, "at-most-once");
         assertThat(admin.scripts("ps0")).isEmpty();
         assertThat(admin.leakedLoaders("ps0", Duration.ZERO)).isEmpty();
         assertThat(admin.references("ps0", 10).counters()).containsEntry("num_owner_rrefs", 0L);
@@ -140,15 +151,39 @@ class AdminBundleTest {
 
     @Test
     void refusesAResponseThatIsNoList() {
-        respond((message, outbox) -> outbox.response().text("bundles", "none"));
+        respond("bundle.list", (message, outbox) -> outbox.response().text("bundles", "none"));
         assertFails(
                 ErrorCode.MALFORMED_BODY, "the entry bundles must be of kind list", () -> admin.bundles("operator"));
     }
 
-    private void respond(MessageHandler handler) {
+    @Test
+    void replacesNoBundleByOneOfAnotherName() throws Exception {
+        admin.install("ps0", count("1.0.0"));
+        Path other = forge.responding("org.acme.renamed", "1.0.0", "renamed");
+        assertFails(
+                ErrorCode.REFUSED,
+                "is org.acme.renamed, and " + COUNT + " was to be updated",
+                () -> admin.update("ps0", COUNT, other));
+        assertThat(listed(COUNT)).isPresent();
+    }
+
+    @Test
+    void saysWhetherANodeStartsAgain() {
+        List<Map<String, Value>> asked = new CopyOnWriteArrayList<>();
+        respond("node.stop", (message, outbox) -> {
+            asked.add(message.invocation().named());
+            outbox.response();
+        });
+        admin.stopNode("operator");
+        admin.restartNode("operator");
+        assertThat(asked).containsExactly(Map.of(), Map.of("restart", Value.of(true)));
+    }
+
+    /** Lets the caller's worker, which is no node, handle a control operation. */
+    private void respond(String operation, MessageHandler handler) {
         Provider self = new Provider("program", "1.0.0");
         HandlerExecutor executor = callersHandlers.newExecutor(self, ExecutorSettings.forProcessors(1));
-        callersHandlers.add(HandlerSpec.of(HandlerKey.parse("control:bundle.list"), handler, self, executor));
+        callersHandlers.add(HandlerSpec.of(HandlerKey.parse("control:" + operation), handler, self, executor));
     }
 
     /** Only the node itself may change bundles, and the list is free for all. */

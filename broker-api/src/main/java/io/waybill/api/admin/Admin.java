@@ -88,7 +88,7 @@ public final class Admin {
         return bundle(node, "bundle.update", Map.of("path", path(jar)));
     }
 
-    /** Replaces a bundle, also by one of another symbolic name. */
+    /** Replaces the bundle of this name; refused if the jar has another symbolic name. */
     public BundleInfo update(String node, String name, Path jar) {
         return bundle(node, "bundle.update", Map.of("path", path(jar), "name", Value.of(name)));
     }
