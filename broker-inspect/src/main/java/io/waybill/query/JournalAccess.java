@@ -47,7 +47,8 @@ public final class JournalAccess implements Journals, Closeable {
             }
             refusal = closed
                     ? "the owner of these journals has stopped"
-                    : MAX_OPEN + " readers of the journals are open, and at most as many are possible";
+                    : MAX_OPEN
+                            + " readers of the journals are open, and at most as many are possible; close those that are not needed";
         }
         reader.close();
         throw new IllegalStateException(refusal);

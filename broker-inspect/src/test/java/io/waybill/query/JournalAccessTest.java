@@ -253,7 +253,8 @@ class JournalAccessTest {
         }
         assertThatExceptionOfType(IllegalStateException.class)
                 .isThrownBy(journals::open)
-                .withMessage("16 readers of the journals are open, and at most as many are possible");
+                .withMessage("16 readers of the journals are open, and at most as many are possible;"
+                        + " close those that are not needed");
         open.get(3).close();
         open.get(3).close();
         journals.open();
