@@ -108,6 +108,7 @@ class RedirectedCallTest {
                 .isThrownBy(() -> called("a"))
                 .satisfies(failure -> assertThat(failure.code()).isEqualTo(ErrorCode.UNKNOWN_WORKER))
                 .withMessageContaining("nowhere");
+        assertThat(caller.pendingCalls()).as("calls in flight").isZero();
     }
 
     @Test
@@ -182,5 +183,14 @@ class RedirectedCallTest {
                 .isThrownBy(() -> caller.rpc().remote("a", invocation))
                 .withMessageContaining(
                         "a SCRIPT_REMOTE_CALL names the owner of a remote value, a, and can't be redirected to b");
+    }
+
+    @Test
+    void failOnceWhenTheInterceptorNamesNoWorkerAtAll() {
+        add("1.first", new To(null));
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> called("a"))
+                .withMessageContaining("the interceptor of 1.first 1.0.0 failed in onRequest");
+        assertThat(caller.pendingCalls()).as("calls in flight").isZero();
     }
 }
