@@ -103,7 +103,7 @@ public final class TestBroker implements AutoCloseable {
             broker.node.install(broker.bundle);
             broker.node.worker().ready();
             return broker;
-        } catch (AssertionError | IOException e) {
+        } catch (AssertionError | IOException | RuntimeException e) {
             broker.close();
             throw e;
         }
