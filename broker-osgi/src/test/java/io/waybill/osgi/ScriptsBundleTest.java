@@ -132,7 +132,7 @@ class ScriptsBundleTest {
         assertThat(status(file).sha256()).isEqualTo(sha256);
         assertThat(status(file).functions()).hasSize(1);
         drop("math.py", "better");
-        Waits.until("it is mended", () -> isServed(file, "better"));
+        Waits.until("the corrected file is served", () -> isServed(file, "better"));
     }
 
     @Test
