@@ -135,6 +135,24 @@ class JournalAccessTest {
     }
 
     @Test
+    void followsOnAfterASinkThrewWithoutTheRestOfItsBatch() throws IOException {
+        try (JournalReader reader = journals.open()) {
+            JournalFollower follower = reader.follow(reader.query().operation("text.length"));
+            written.calls(100, 110);
+            assertThatExceptionOfType(IllegalStateException.class)
+                    .isThrownBy(() -> follower.poll((message, operation) -> {
+                        throw new IllegalStateException("planted");
+                    }))
+                    .withMessage("planted");
+            assertThat(follower.poll((message, operation) -> {})).as("the rest").isZero();
+            written.calls(110, 120);
+            assertThat(follower.poll((message, operation) -> {}))
+                    .as("later ones")
+                    .isEqualTo(5);
+        }
+    }
+
+    @Test
     void endsItsFollowersWhenItIsClosed() throws IOException {
         JournalReader reader = journals.open();
         JournalFollower follower = reader.follow(reader.query());
