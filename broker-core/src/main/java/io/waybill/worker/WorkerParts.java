@@ -136,8 +136,8 @@ final class WorkerParts {
                 new PollContext(directory.name(), settings.polling(), host, directory.cursors(), directory.doorbell());
         FaultAlarm faults = polling.faults();
         permit = polling.permit();
-        requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
-        responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
+        requestAppender = new QueueAppender(requests, false, archive.requests(), faults, counters);
+        responseAppender = new QueueAppender(responses, true, archive.responses(), faults, counters);
         links = new Links(directory, serves, settings.journal(), permit, transit);
         opened.add(links::close);
         poller = new Poller(polling);

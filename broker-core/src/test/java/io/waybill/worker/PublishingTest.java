@@ -185,7 +185,7 @@ class PublishingTest {
         Throwable failure = planted(isError);
         HandlerRegistry handlers = serve(way);
         if (behind == Behind.ANNOUNCEMENT) {
-            Workers.announceBy(server, link -> throwUnchecked(failure));
+            Workers.announceBy(server, (link, isResponse) -> throwUnchecked(failure));
         } else {
             server.events().add("test", event -> {});
             reporting = failure;
@@ -227,7 +227,7 @@ class PublishingTest {
     void throwsNothingThatFailsBehindTheAppendOfARequest(boolean isError) throws Exception {
         serve(Way.ON_A_THREAD);
         Worker caller = workers.join("caller");
-        Workers.announceBy(caller, link -> throwUnchecked(planted(isError)));
+        Workers.announceBy(caller, (link, isResponse) -> throwUnchecked(planted(isError)));
         Outcomes outcomes = new Outcomes();
         Tensor sent = bytes(caller);
         caller.call(request(sent), outcomes);

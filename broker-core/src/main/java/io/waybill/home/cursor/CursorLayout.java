@@ -42,6 +42,7 @@ final class CursorLayout {
     static final int RESPONSES_FROM = 2176;
     static final int REQUESTS_BEGIN = 2184;
     static final int ANNOUNCED = 2240; // in a cache line of its own: the peer polls it
+    static final long ANNOUNCED_RESPONSE = 1L << Integer.SIZE;
 
     private CursorLayout() {}
 

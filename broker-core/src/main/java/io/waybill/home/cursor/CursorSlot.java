@@ -130,6 +130,11 @@ public final class CursorSlot {
         table.getAndAddLong(offset + CursorLayout.ANNOUNCED, 1);
     }
 
+    /** Announces as {@link #announce} does that a response was written, and no request. */
+    public void announceResponse() {
+        table.getAndAddLong(offset + CursorLayout.ANNOUNCED, CursorLayout.ANNOUNCED_RESPONSE);
+    }
+
     /** Returns the number of the peer's leases that were released. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);

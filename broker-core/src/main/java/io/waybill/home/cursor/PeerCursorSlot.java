@@ -70,7 +70,10 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.INCARNATION);
     }
 
-    /** Returns the number of the peer's announcements of records for this worker; 0 when it has never made one. */
+    /**
+     * Returns the number of the peer's announcements of records for this worker, in the high 32 bits those of responses
+     * alone; 0 when it has never made one.
+     */
     public long announced() {
         return table.getLongVolatile(offset + CursorLayout.ANNOUNCED);
     }

@@ -7,6 +7,6 @@ public interface Announcement {
     /** Notifies the peer immediately. */
     Announcement AT_ONCE = PeerLink::ringIfAsleep;
 
-    /** Notifies the peer. Call after the append. */
-    void announce(PeerLink peer);
+    /** Notifies the peer of a request, or of a response. Call after the append. */
+    void announce(PeerLink peer, boolean isResponse);
 }

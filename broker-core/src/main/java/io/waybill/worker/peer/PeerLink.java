@@ -301,9 +301,9 @@ public final class PeerLink {
 
     // ---- waking
 
-    /** Notifies the peer of records written for it. Call after the append. */
-    public void announce() {
-        announcement.announce(this);
+    /** Notifies the peer of a request, or of a response, that was written for it. Call after the append. */
+    public void announce(boolean isResponse) {
+        announcement.announce(this, isResponse);
     }
 
     /** Marks a record that the peer is to be notified of later. */
@@ -324,10 +324,18 @@ public final class PeerLink {
         return was;
     }
 
-    /** Announces the written records, and wakes the peer if it sleeps. Call when the peer may read them. */
-    public void ringIfAsleep() {
+    /**
+     * Announces the written records, and wakes the peer if it sleeps. Call when the peer may read them.
+     *
+     * @param isResponse whether responses alone were written, so that the peer need not search for requests
+     */
+    public void ringIfAsleep(boolean isResponse) {
         try {
-            reader.position().announce();
+            if (isResponse) {
+                reader.position().announceResponse();
+            } else {
+                reader.position().announce();
+            }
             if (peerCursors.isAsleepAfterFence() && !NeighbourRings.keeps(directory)) {
                 ring();
             }

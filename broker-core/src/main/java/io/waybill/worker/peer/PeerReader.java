@@ -157,8 +157,8 @@ public final class PeerReader {
             announcements = peerCursors.slotFor(ownId).orElse(null);
         }
         lookAtAnnouncements();
-        requestsReadAt = 0;
-        responsesReadAt = 0;
+        requestsReadAt = ~announced;
+        responsesReadAt = ~announced;
     }
 
     /**
@@ -171,7 +171,7 @@ public final class PeerReader {
         if (announced == 0) {
             lookAtAnnouncements();
         }
-        return announced == 0 || announced != requestsReadAt;
+        return announced == 0 || (int) announced != (int) requestsReadAt;
     }
 
     /**

@@ -32,6 +32,7 @@ public final class QueueAppender {
     private final Journal journal;
     private final ReentrantLock lock = new ReentrantLock();
     private final MessageBuffer buffer = new MessageBuffer();
+    private final boolean isOfResponses;
     private final SentStorages archive;
     private final FaultAlarm faults;
     private final WorkerCounters counters;
@@ -42,10 +43,13 @@ public final class QueueAppender {
      * Creates the appender of a journal.
      *
      * @param archive of this queue
+     * @param isOfResponses whether the queue has responses, not requests
      * @param faults receives faults of mapped files, whose owner is found by the next poll
      */
-    public QueueAppender(Journal journal, SentStorages archive, FaultAlarm faults, WorkerCounters counters) {
+    public QueueAppender(
+            Journal journal, boolean isOfResponses, SentStorages archive, FaultAlarm faults, WorkerCounters counters) {
         this.journal = journal;
+        this.isOfResponses = isOfResponses;
         this.archive = archive;
         this.faults = faults;
         this.counters = counters;
@@ -184,7 +188,7 @@ public final class QueueAppender {
     /** Notifies a peer of a message for it. Any thread. */
     public void announce(PeerLink to, long id) {
         try {
-            to.announce();
+            to.announce(isOfResponses);
         } catch (RuntimeException | Error e) {
             failedBehind(id, "its receiver could not be woken", e);
         }

@@ -164,7 +164,7 @@ public final class Syncer implements Announcement, Agent {
         }
         boolean rang = !awaited.isEmpty();
         for (PeerLink peer : awaited) {
-            peer.ringIfAsleep();
+            peer.ringIfAsleep(false);
         }
         awaited.clear();
         return responded || asked || rang;
@@ -214,7 +214,7 @@ public final class Syncer implements Announcement, Agent {
     }
 
     @Override
-    public void announce(PeerLink peer) {
+    public void announce(PeerLink peer, boolean isResponse) {
         peer.unannounced();
         if (resting) {
             resting = false;

@@ -72,9 +72,11 @@ class CursorsTest {
         slot.announce();
         slot.announce();
         assertThat(seen.announced()).isEqualTo(2);
+        slot.announceResponse();
+        assertThat(seen.announced()).as("a response alone, in the high half").isEqualTo(2 + (1L << 32));
 
         Cursors.openOwn(dir, OWNER, HOST).slot(PEER).announce();
-        assertThat(seen.announced()).isEqualTo(3);
+        assertThat(seen.announced()).isEqualTo(3 + (1L << 32));
     }
 
     @Test

@@ -6,6 +6,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
@@ -39,9 +41,9 @@ class AnnouncementTest {
         workers = new Workers(directory);
         hub = join("hub");
         first = join("talker-0");
-        Workers.announceBy(first, link -> {
+        Workers.announceBy(first, (link, isResponse) -> {
             if (!mute.get()) {
-                link.ringIfAsleep();
+                link.ringIfAsleep(isResponse);
             }
         });
         call(first, "hub");
@@ -75,6 +77,22 @@ class AnnouncementTest {
                 .filter(taken -> taken.peerId() == peer.info().id())
                 .findFirst()
                 .orElseThrow();
+    }
+
+    @Test
+    void saysWhetherItHasWrittenRequests() throws IOException {
+        call(first, "hub"); // the second one: the first was in the beginning
+        long requests = announced(first, hub);
+        assertThat(requests).as("announcements of two requests").isEqualTo(2);
+        Waits.until("the announcement of the second response", () -> announced(hub, first) == 2L << Integer.SIZE);
+    }
+
+    private static long announced(Worker by, Worker to) throws IOException {
+        return PeerCursors.open(
+                        by.directory().path(), by.info().id(), Host.real().files())
+                .slotFor(to.info().id())
+                .orElseThrow()
+                .announced();
     }
 
     @Test

@@ -92,10 +92,10 @@ public final class PublishingRoom implements AutoCloseable {
         slots = new HandlerSlots(host.threads());
         FaultAlarm faults = new FaultAlarm(host.threads());
         permit = new PollPermit(faults);
-        requests = new QueueAppender(journal(JournalQueue.REQUESTS), archive(), faults, counters);
-        responses = new QueueAppender(journal(JournalQueue.RESPONSES), archive(), faults, counters);
+        requests = new QueueAppender(journal(JournalQueue.REQUESTS), false, archive(), faults, counters);
+        responses = new QueueAppender(journal(JournalQueue.RESPONSES), true, archive(), faults, counters);
         links = new Links(directory, true, JOURNAL, permit, transit);
-        links.announceBy(peer -> call(Collaborator.WAKE_UP));
+        links.announceBy((peer, isResponse) -> call(Collaborator.WAKE_UP));
         CallListeners listeners = new CallListeners(host.threads(), host.clock());
         listeners.add("test", this::listen, () -> call(Collaborator.EVENTS)); // which is told of its failures
         CallReports reports = new CallReports(listeners, host.clock());

@@ -71,8 +71,8 @@ class JournalUpkeepTest {
         responses = journal(JournalQueue.RESPONSES);
         links = new Links(worker, true, SETTINGS, new PollPermit(faults), null);
         PendingCalls pending = new PendingCalls(worker.id(), 4, 0);
-        QueueAppender asking = new QueueAppender(requests, SentStorages.NONE, faults, counters);
-        QueueAppender responding = new QueueAppender(responses, SentStorages.NONE, faults, counters);
+        QueueAppender asking = new QueueAppender(requests, false, SentStorages.NONE, faults, counters);
+        QueueAppender responding = new QueueAppender(responses, true, SentStorages.NONE, faults, counters);
         UpkeepContext context = new UpkeepContext(
                 worker, SETTINGS, null, links, pending, null, null, faults, asking, responding, counters);
         upkeep = new JournalUpkeep(

@@ -79,7 +79,7 @@ class OwnQueuesTest {
         worker.subdirectory(queue.directoryName());
         Journal journal =
                 JournalOpener.open(queue.in(worker.path()), SETTINGS, host.clock(), new FileSpace(host.files()));
-        return new QueueAppender(journal, SentStorages.NONE, faults, counters);
+        return new QueueAppender(journal, false, SentStorages.NONE, faults, counters);
     }
 
     @AfterEach

@@ -91,7 +91,7 @@ class SyncerTest {
     private QueueAppender appender(JournalQueue queue) throws IOException, JournalFullException {
         Path path = worker.subdirectory(queue.directoryName());
         Journal journal = JournalOpener.open(path, SETTINGS, host.clock(), new FileSpace(host.files()));
-        return new QueueAppender(journal, SentStorages.NONE, faults, counters);
+        return new QueueAppender(journal, false, SentStorages.NONE, faults, counters);
     }
 
     @AfterEach
@@ -147,7 +147,7 @@ class SyncerTest {
         append(requests);
         assertThat(open(Durability.PROCESS)).as("what syncs").isNull();
         long before = announced();
-        link.announce();
+        link.announce(false);
         assertThat(synced).as("files that were synced").isEmpty();
         assertThat(cursors.requestsOnDiskBefore())
                 .as("requests that are on the disk")
@@ -200,7 +200,7 @@ class SyncerTest {
         open(Durability.EACH);
         long before = announced();
         append(requests);
-        link.announce();
+        link.announce(false);
         assertThat(announced()).as("notifications before the sync").isEqualTo(before);
         List<Long> during = new ArrayList<>();
         watcher = file -> during.add(announced());
@@ -218,7 +218,7 @@ class SyncerTest {
         open(Durability.EACH);
         long before = announced();
         append(requests);
-        link.announce();
+        link.announce(false);
         long firstEnd = end(requests);
         watcher = file -> {
             watcher = other -> {};
@@ -227,7 +227,7 @@ class SyncerTest {
             } catch (JournalFullException e) {
                 throw new IOException(e);
             }
-            link.announce();
+            link.announce(false);
         };
         syncer.doWork();
         assertThat(end(requests)).as("the end of the requests").isGreaterThan(firstEnd);
@@ -251,7 +251,7 @@ class SyncerTest {
         long before = announced();
         long onDisk = cursors.requestsOnDiskBefore();
         append(requests);
-        link.announce();
+        link.announce(false);
         Waits.until("the failure is reported", () -> !failures.isEmpty());
         for (QueueAppender each : List.of(requests, responses)) {
             assertThatThrownBy(() -> append(each))
@@ -282,7 +282,7 @@ class SyncerTest {
                 try {
                     for (int i = 0; i < 50; i++) {
                         append(to);
-                        link.announce();
+                        link.announce(false);
                     }
                 } catch (JournalFullException e) {
                     throw new IllegalStateException(e);
