@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.event.NameBytes;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.agrona.DirectBuffer;
@@ -34,7 +35,7 @@ public final class NameTable<V> {
     }
 
     private void put(byte[] name, V value) {
-        int hash = hash(name, 0, name.length);
+        int hash = (int) NameBytes.hash(name, 0, name.length);
         int slot = hash & mask;
         while (names[slot] != null) {
             slot = (slot + 1) & mask;
@@ -46,9 +47,9 @@ public final class NameTable<V> {
 
     /** Returns the value of a name; null when there is none. */
     public V get(byte[] bytes, int offset, int length) {
-        int hash = hash(bytes, offset, length);
+        int hash = (int) NameBytes.hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
-            if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {
+            if (hashes[slot] == hash && NameBytes.isSame(names[slot], bytes, offset, length)) {
                 return value(slot);
             }
         }
@@ -57,9 +58,9 @@ public final class NameTable<V> {
 
     /** Returns the value of a name; null when there is none. */
     public V get(DirectBuffer bytes, int offset, int length) {
-        int hash = hash(bytes, offset, length);
+        int hash = (int) NameBytes.hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
-            if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {
+            if (hashes[slot] == hash && NameBytes.isSame(names[slot], bytes, offset, length)) {
                 return value(slot);
             }
         }
@@ -69,49 +70,5 @@ public final class NameTable<V> {
     @SuppressWarnings("unchecked") // only put writes here
     private V value(int slot) {
         return (V) values[slot];
-    }
-
-    private static boolean isName(byte[] name, byte[] bytes, int offset, int length) {
-        if (name.length != length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (name[i] != bytes[offset + i]) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isName(byte[] name, DirectBuffer bytes, int offset, int length) {
-        if (name.length != length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (name[i] != bytes.getByte(offset + i)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static int hash(byte[] bytes, int offset, int length) {
-        int hash = length;
-        for (int i = 0; i < length; i++) {
-            hash = 31 * hash + bytes[offset + i];
-        }
-        return spread(hash);
-    }
-
-    private static int hash(DirectBuffer bytes, int offset, int length) {
-        int hash = length;
-        for (int i = 0; i < length; i++) {
-            hash = 31 * hash + bytes.getByte(offset + i);
-        }
-        return spread(hash);
-    }
-
-    private static int spread(int hash) {
-        return hash ^ (hash >>> 16);
     }
 }

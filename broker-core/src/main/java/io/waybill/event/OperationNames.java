@@ -15,30 +15,13 @@ public final class OperationNames {
     private final Entry[] places = new Entry[PLACES];
 
     /** Name and its bytes. */
-    private record Entry(byte[] utf8, String text) {
-
-        boolean is(DirectBuffer buffer, int at, int length) {
-            if (utf8.length != length) {
-                return false;
-            }
-            for (int i = 0; i < length; i++) {
-                if (utf8[i] != buffer.getByte(at + i)) {
-                    return false;
-                }
-            }
-            return true;
-        }
-    }
+    private record Entry(byte[] utf8, String text) {}
 
     /** Returns the name in these bytes of UTF-8: the same string as last time, unless another name has replaced it. */
     public String of(DirectBuffer buffer, int at, int length) {
-        int hash = length;
-        for (int i = 0; i < length; i++) {
-            hash = 31 * hash + buffer.getByte(at + i);
-        }
-        int place = (hash ^ hash >>> 16) & PLACES - 1;
+        int place = (int) NameBytes.hash(buffer, at, length) & PLACES - 1;
         Entry entry = places[place];
-        if (entry == null || !entry.is(buffer, at, length)) {
+        if (entry == null || !NameBytes.isSame(entry.utf8, buffer, at, length)) {
             byte[] utf8 = new byte[length];
             buffer.getBytes(at, utf8);
             entry = new Entry(utf8, new String(utf8, StandardCharsets.UTF_8));

@@ -4,9 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.metrics.LatencyHistogram;
 import io.waybill.api.metrics.OperationMetrics;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
+import io.waybill.event.NameBytes;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumMap;
 import java.util.Map;
@@ -21,7 +19,6 @@ import org.agrona.DirectBuffer;
  */
 public final class OperationCounts {
 
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final ErrorCode[] CODES = ErrorCode.values();
 
     private final int typeCode;
@@ -46,45 +43,11 @@ public final class OperationCounts {
     // ---- identity
 
     boolean is(int type, int worker, DirectBuffer bytes, int at, int length) {
-        if (type != typeCode || worker != peerId || length != name.length) {
-            return false;
-        }
-        int last = length - Long.BYTES;
-        if (last < 0) {
-            for (int i = 0; i < length; i++) {
-                if (name[i] != bytes.getByte(at + i)) {
-                    return false;
-                }
-            }
-            return true;
-        }
-        for (int i = 0; i < last; i += Long.BYTES) {
-            if ((long) LONGS.get(name, i) != bytes.getLong(at + i, ByteOrder.LITTLE_ENDIAN)) {
-                return false;
-            }
-        }
-        return (long) LONGS.get(name, last) == bytes.getLong(at + last, ByteOrder.LITTLE_ENDIAN);
+        return type == typeCode && worker == peerId && NameBytes.isSame(name, bytes, at, length);
     }
 
     boolean is(int type, int worker, byte[] bytes, int at, int length) {
-        if (type != typeCode || worker != peerId || length != name.length) {
-            return false;
-        }
-        int last = length - Long.BYTES;
-        if (last < 0) {
-            for (int i = 0; i < length; i++) {
-                if (name[i] != bytes[at + i]) {
-                    return false;
-                }
-            }
-            return true;
-        }
-        for (int i = 0; i < last; i += Long.BYTES) {
-            if ((long) LONGS.get(name, i) != (long) LONGS.get(bytes, at + i)) {
-                return false;
-            }
-        }
-        return (long) LONGS.get(name, last) == (long) LONGS.get(bytes, at + last);
+        return type == typeCode && worker == peerId && NameBytes.isSame(name, bytes, at, length);
     }
 
     /** Returns whether it counts requests whose operation is not named. */

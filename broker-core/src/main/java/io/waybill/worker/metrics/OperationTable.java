@@ -3,11 +3,10 @@ package io.waybill.worker.metrics;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.metrics.OperationMetrics;
+import io.waybill.event.NameBytes;
 import io.waybill.handling.CallReports;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.RecordView;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,9 +28,7 @@ public final class OperationTable {
     public static final int MAX = 1024;
 
     private static final int NO_PEER = -1;
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long MIX = 0x9e3779b97f4a7c15L;
-    private static final int ROTATED = 29; // the last bytes, which may overlap the first ones
     private static final int CAPACITY = 4 * MAX;
 
     private final AtomicReferenceArray<OperationCounts> slots = new AtomicReferenceArray<>(CAPACITY);
@@ -60,7 +57,7 @@ public final class OperationTable {
     }
 
     private OperationCounts find(int type, int peerId, String peer, byte[] payload, int length) {
-        int at = slot(hash(payload, CallReports.NAME_AT, length), type, peerId);
+        int at = slot(NameBytes.hash(payload, CallReports.NAME_AT, length), type, peerId);
         OperationCounts found = slots.getAcquire(at);
         while (found != null && !found.is(type, peerId, payload, CallReports.NAME_AT, length)) {
             at = at + 1 & CAPACITY - 1;
@@ -102,7 +99,7 @@ public final class OperationTable {
         int type = request.typeCode();
         UnsafeBuffer memory = request.buffer().memory();
         int nameAt = Envelope.HEADER_LENGTH + CallReports.NAME_AT;
-        int at = slot(hash(memory, nameAt, length), type, peerId);
+        int at = slot(NameBytes.hash(memory, nameAt, length), type, peerId);
         OperationCounts found = slots.getAcquire(at);
         while (found != null && !found.is(type, peerId, memory, nameAt, length)) {
             at = at + 1 & CAPACITY - 1;
@@ -142,7 +139,7 @@ public final class OperationTable {
             return other;
         }
         synchronized (entries) {
-            int at = slot(hash(name, 0, name.length), type, peerId);
+            int at = slot(NameBytes.hash(name, 0, name.length), type, peerId);
             OperationCounts found = slots.get(at);
             while (found != null && !found.is(type, peerId, name, 0, name.length)) {
                 at = at + 1 & CAPACITY - 1;
@@ -165,43 +162,6 @@ public final class OperationTable {
     private static int slot(long hash, int type, int peerId) {
         long mixed = (hash ^ (long) type << Integer.SIZE ^ peerId) * MIX;
         return (int) (mixed >>> Integer.SIZE) & CAPACITY - 1;
-    }
-
-    private static long hash(UnsafeBuffer bytes, int at, int length) {
-        long hash = length;
-        int last = length - Long.BYTES;
-        if (last < 0) {
-            for (int i = 0; i < length; i++) {
-                hash = hash << Byte.SIZE | Byte.toUnsignedLong(bytes.getByte(at + i));
-            }
-            return hash;
-        }
-        hash ^= Long.rotateLeft(bytes.getLong(at + last, ByteOrder.LITTLE_ENDIAN), ROTATED);
-        for (int i = Long.BYTES; i < last; i += Long.BYTES) {
-            hash = mix(hash, bytes.getLong(at + i, ByteOrder.LITTLE_ENDIAN));
-        }
-        return hash ^ bytes.getLong(at, ByteOrder.LITTLE_ENDIAN);
-    }
-
-    private static long hash(byte[] bytes, int at, int length) {
-        long hash = length;
-        int last = length - Long.BYTES;
-        if (last < 0) {
-            for (int i = 0; i < length; i++) {
-                hash = hash << Byte.SIZE | Byte.toUnsignedLong(bytes[at + i]);
-            }
-            return hash;
-        }
-        hash ^= Long.rotateLeft((long) LONGS.get(bytes, at + last), ROTATED);
-        for (int i = Long.BYTES; i < last; i += Long.BYTES) {
-            hash = mix(hash, (long) LONGS.get(bytes, at + i));
-        }
-        return hash ^ (long) LONGS.get(bytes, at);
-    }
-
-    private static long mix(long hash, long next) {
-        long mixed = (hash ^ next) * MIX;
-        return mixed ^ mixed >>> Integer.SIZE;
     }
 
     // ---- reading
