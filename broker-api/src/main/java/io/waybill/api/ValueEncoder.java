@@ -3,7 +3,6 @@ package io.waybill.api;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,7 +15,7 @@ import java.util.function.UnaryOperator;
 /**
  * Writes values as bytes, and collects the tensors among them. {@code docs/reference/values.md} has the bytes.
  *
- * <p>Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
+ * <p>Reusable after {@link #reset()}. For one thread at a time. Grows its array, and allocates nothing else for scalars.
  */
 public final class ValueEncoder {
 
@@ -49,7 +48,8 @@ public final class ValueEncoder {
     private final UnaryOperator<RRef> taken;
     private final List<RRef> references = new ArrayList<>(0);
     private final List<RRef> referencesView = Collections.unmodifiableList(references);
-    private ByteBuffer buffer = ByteBuffer.allocate(256).order(ByteOrder.LITTLE_ENDIAN);
+    private byte[] bytes = new byte[256];
+    private int length;
 
     public ValueEncoder() {
         this(UnaryOperator.identity());
@@ -67,7 +67,7 @@ public final class ValueEncoder {
 
     /** Discards everything written. */
     public ValueEncoder reset() {
-        buffer.clear();
+        length = 0;
         tensors.clear();
         references.clear();
         return this;
@@ -80,39 +80,45 @@ public final class ValueEncoder {
     }
 
     ValueEncoder text(String value) {
-        room(1);
-        buffer.put(TEXT);
-        return rawText(value);
+        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
+        room(5 + (long) utf8.length);
+        put8(TEXT);
+        put32(utf8.length);
+        put(utf8);
+        return this;
     }
 
     ValueEncoder int64(long value) {
         room(9);
-        buffer.put(INT).putLong(value);
+        put8(INT);
+        put64(value);
         return this;
     }
 
     ValueEncoder float64(double value) {
         room(9);
-        buffer.put(FLOAT).putDouble(value);
+        put8(FLOAT);
+        put64(Double.doubleToRawLongBits(value));
         return this;
     }
 
     ValueEncoder bool(boolean value) {
         room(1);
-        buffer.put(value ? TRUE : FALSE);
+        put8(value ? TRUE : FALSE);
         return this;
     }
 
     ValueEncoder binary(ByteBuffer value) {
-        int length = value.remaining();
-        room(5 + (long) length);
-        buffer.put(BINARY).putInt(length);
+        room(5 + (long) value.remaining());
+        put8(BINARY);
+        put32(value.remaining());
         return copied(value);
     }
 
     ValueEncoder tensor(Tensor value) {
         room(5);
-        buffer.put(TENSOR).putInt(tensors.size());
+        put8(TENSOR);
+        put32(tensors.size());
         tensors.add(value);
         return this;
     }
@@ -120,45 +126,46 @@ public final class ValueEncoder {
     /** Writes a tag with a count that {@link #patchCount} sets later; returns the count's position. */
     int openCollection(byte tag) {
         room(5);
-        buffer.put(tag);
-        int at = buffer.position();
-        buffer.putInt(0);
-        return at;
+        put8(tag);
+        put32(0);
+        return length - Integer.BYTES;
     }
 
     /** Writes a count without a tag; returns the count's position. */
     int openCount() {
         room(4);
-        int at = buffer.position();
-        buffer.putInt(0);
-        return at;
+        put32(0);
+        return length - Integer.BYTES;
     }
 
     void patchCount(int at, int count) {
-        buffer.putInt(at, count);
+        int end = length;
+        length = at;
+        put32(count);
+        length = end;
     }
 
     /** Removes bytes that were written. */
     void cut(int from, int to) {
-        System.arraycopy(buffer.array(), to, buffer.array(), from, buffer.position() - to);
-        buffer.position(buffer.position() - (to - from));
+        System.arraycopy(bytes, to, bytes, from, length - to);
+        length -= to - from;
     }
 
     /** Returns a view of the bytes written so far. */
     ByteBuffer written() {
-        return buffer.duplicate().flip();
+        return ByteBuffer.wrap(bytes, 0, length);
     }
 
     /** Writes raw bytes, without a tag. */
-    ValueEncoder raw(ByteBuffer bytes) {
-        room(bytes.remaining());
-        return copied(bytes);
+    ValueEncoder raw(ByteBuffer values) {
+        room(values.remaining());
+        return copied(values);
     }
 
-    private ValueEncoder copied(ByteBuffer bytes) {
-        int at = buffer.position();
-        buffer.position(at + bytes.remaining());
-        bytes.get(bytes.position(), buffer.array(), at, bytes.remaining());
+    private ValueEncoder copied(ByteBuffer source) {
+        int count = source.remaining();
+        source.get(source.position(), bytes, length, count);
+        length += count;
         return this;
     }
 
@@ -175,7 +182,9 @@ public final class ValueEncoder {
                     "an operation's name has 1 to " + Invocation.MAX_NAME_BYTES + " bytes: " + utf8.length);
         }
         room(2 + utf8.length);
-        buffer.putShort((short) (utf8.length | bits)).put(utf8);
+        put8(utf8.length | bits);
+        put8((utf8.length | bits) >> Byte.SIZE);
+        put(utf8);
         return this;
     }
 
@@ -193,7 +202,7 @@ public final class ValueEncoder {
         }
         if (value instanceof Value.None) {
             room(1);
-            buffer.put(NONE);
+            put8(NONE);
         } else if (value instanceof Value.Bool bool) {
             bool(bool.value());
         } else if (value instanceof Value.Int integer) {
@@ -202,7 +211,9 @@ public final class ValueEncoder {
             float64(real.value());
         } else if (value instanceof Value.Complex complex) {
             room(17);
-            buffer.put(COMPLEX).putDouble(complex.real()).putDouble(complex.imaginary());
+            put8(COMPLEX);
+            put64(Double.doubleToRawLongBits(complex.real()));
+            put64(Double.doubleToRawLongBits(complex.imaginary()));
         } else if (value instanceof Value.Text text) {
             text(text.value());
         } else if (value instanceof Value.Binary binary) {
@@ -224,29 +235,34 @@ public final class ValueEncoder {
         } else if (value instanceof Value.OfDevice device) {
             byte[] type = device.value().type().getBytes(StandardCharsets.US_ASCII);
             room(3 + type.length);
-            buffer.put(DEVICE)
-                    .put((byte) device.value().index())
-                    .put((byte) type.length)
-                    .put(type);
+            put8(DEVICE);
+            put8(device.value().index());
+            put8(type.length);
+            put(type);
         } else if (value instanceof Value.OfRRef reference) {
             RRef written = taken.apply(reference.value());
             references.add(written);
             room(5);
-            buffer.put(RREF).putInt(references.size() - 1);
+            put8(RREF);
+            put32(references.size() - 1);
         } else if (value instanceof Value.OfDType dtype) {
             room(2);
-            buffer.put(DTYPE).put((byte) dtype.value().code());
+            put8(DTYPE);
+            put8(dtype.value().code());
         }
     }
 
     private void sparse(SparseTensor value) {
         room(11 + 8L * value.dimensions());
-        buffer.put(SPARSE).putInt(tensors.size()).putInt(tensors.size() + 1);
+        put8(SPARSE);
+        put32(tensors.size());
+        put32(tensors.size() + 1);
         tensors.add(value.indices());
         tensors.add(value.values());
-        buffer.put((byte) (value.isCoalesced() ? COALESCED_BIT : 0)).put((byte) value.dimensions());
+        put8(value.isCoalesced() ? COALESCED_BIT : 0);
+        put8(value.dimensions());
         for (int i = 0; i < value.dimensions(); i++) {
-            buffer.putLong(value.size(i));
+            put64(value.size(i));
         }
     }
 
@@ -257,30 +273,44 @@ public final class ValueEncoder {
         }
     }
 
-    private ValueEncoder rawText(String value) {
-        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
-        room(4 + (long) utf8.length);
-        buffer.putInt(utf8.length).put(utf8);
-        return this;
+    private void put8(int value) {
+        bytes[length++] = (byte) value;
     }
 
-    private void room(long bytes) {
-        if (buffer.remaining() < bytes) {
-            long wanted = buffer.position() + bytes;
+    private void put32(int value) {
+        byte[] to = bytes;
+        int at = length;
+        to[at] = (byte) value;
+        to[at + 1] = (byte) (value >> 8);
+        to[at + 2] = (byte) (value >> 16);
+        to[at + 3] = (byte) (value >> 24);
+        length = at + Integer.BYTES;
+    }
+
+    private void put64(long value) {
+        put32((int) value);
+        put32((int) (value >> Integer.SIZE));
+    }
+
+    private void put(byte[] source) {
+        System.arraycopy(source, 0, bytes, length, source.length);
+        length += source.length;
+    }
+
+    private void room(long more) {
+        if (bytes.length - length < more) {
+            long wanted = length + more;
             if (wanted > Integer.MAX_VALUE - 8) {
                 throw new IllegalArgumentException("a payload has less than 2 GiB: " + wanted + " bytes");
             }
-            long grown = Math.max(wanted + SPARE_BYTES, 2L * buffer.capacity());
-            int capacity = (int) Math.min(Integer.MAX_VALUE - 8, grown);
-            buffer = ByteBuffer.wrap(Arrays.copyOf(buffer.array(), capacity))
-                    .order(ByteOrder.LITTLE_ENDIAN)
-                    .position(buffer.position());
+            long grown = Math.max(wanted + SPARE_BYTES, 2L * bytes.length);
+            bytes = Arrays.copyOf(bytes, (int) Math.min(Integer.MAX_VALUE - 8, grown));
         }
     }
 
     /** Returns the number of bytes written so far. */
     public int length() {
-        return buffer.position();
+        return length;
     }
 
     /**
@@ -288,12 +318,12 @@ public final class ValueEncoder {
      * write.
      */
     public byte[] array() {
-        return buffer.array();
+        return bytes;
     }
 
     /** Returns a copy of the written bytes. */
     public byte[] toBytes() {
-        return Arrays.copyOf(buffer.array(), buffer.position());
+        return Arrays.copyOf(bytes, length);
     }
 
     /** Returns the tensors written so far, in the order of their indices: a read-only view. */

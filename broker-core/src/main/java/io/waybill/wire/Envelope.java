@@ -68,6 +68,9 @@ public final class Envelope {
     /** Flag of a record whose payload ends with {@link OptionalFields}, in front of the references. */
     public static final int OPTIONAL_FIELDS = 64;
 
+    /** Flags of a record whose payload ends with something other than values. */
+    static final int TRAILERS = REFERENCES | OBSERVATIONS | CONTEXT | OPTIONAL_FIELDS;
+
     /** All known flags. */
     public static final int KNOWN_FLAGS =
             REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES | CONTEXT | OPTIONAL_FIELDS;

@@ -9,11 +9,15 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 import org.agrona.BufferUtil;
+import org.agrona.UnsafeApi;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * Private memory outside the heap in which a record is composed before it is appended to a journal, and into which one
  * is copied before it is checked and read. Grows; never shrinks. Reusable.
+ *
+ * <p>Fields of the header are read and written at their addresses, without a check of bounds: the memory always has room
+ * for a header. Like all that is mapped, they are little-endian, as the processors are that Waybill runs on.
  *
  * <p>Owned by one thread at a time.
  */
@@ -21,14 +25,13 @@ public final class MessageBuffer {
 
     private static final int ALIGNMENT = 64;
     private static final int INITIAL_CAPACITY = 4096;
-    private static final int TRAILERS =
-            Envelope.REFERENCES | Envelope.OBSERVATIONS | Envelope.CONTEXT | Envelope.OPTIONAL_FIELDS;
 
     private final CRC32C crc = new CRC32C();
     private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
     private ByteBuffer bytes;
     private ByteBuffer readOnly;
     private ByteBuffer values;
+    long address; // of the first byte of the memory
     private int length;
 
     public MessageBuffer() {
@@ -41,6 +44,7 @@ public final class MessageBuffer {
                 .asReadOnlyBuffer();
         values = readOnly.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         memory.wrap(bytes);
+        address = memory.addressOffset();
     }
 
     /** Returns the memory, from the record's first byte on; replaced when it grows. */
@@ -50,7 +54,7 @@ public final class MessageBuffer {
 
     /** Returns the address of the record's first byte: a multiple of 64. Valid until the next growth. */
     public long address() {
-        return memory.addressOffset();
+        return address;
     }
 
     /**
@@ -72,21 +76,21 @@ public final class MessageBuffer {
     /** Returns the size of the payload without context, observations, optional fields and references, in bytes. */
     int valuesLength() {
         int payload = payloadLength();
-        return (memory.getByte(Envelope.FLAGS) & TRAILERS) == 0
+        return (flags() & Envelope.TRAILERS) == 0
                 ? payload
                 : payload - referencesLength() - optionalFieldsLength() - observationsLength() - contextLength();
     }
 
     /** Returns the size of the references at the payload's end, in bytes; 0 when there are none. */
     int referencesLength() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) == 0
+        return (flags() & Envelope.REFERENCES) == 0
                 ? 0
                 : memory.getInt(Envelope.HEADER_LENGTH + payloadLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Returns the size of the optional fields in front of the references, in bytes; 0 when there are none. */
     int optionalFieldsLength() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) == 0
+        return (flags() & Envelope.OPTIONAL_FIELDS) == 0
                 ? 0
                 : memory.getInt(
                         Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
@@ -107,7 +111,7 @@ public final class MessageBuffer {
 
     private int innerLength(int flag) {
         int end = Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - optionalFieldsLength();
-        return (memory.getByte(Envelope.FLAGS) & flag) == 0 ? 0 : memory.getInt(end - 4, ByteOrder.LITTLE_ENDIAN);
+        return (flags() & flag) == 0 ? 0 : memory.getInt(end - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Returns the size of a call's context in its record, in bytes; 0 for an empty one. */
@@ -135,28 +139,28 @@ public final class MessageBuffer {
      */
     public MessageBuffer begin(MessageType type, long id, int from, int to, int payloadLength, int sectionLength) {
         reserve(Math.toIntExact(Envelope.recordLength(payloadLength, sectionLength)));
-        UnsafeBuffer m = memory;
-        m.putInt(Envelope.MAGIC_AT, Envelope.MAGIC | Envelope.VERSION << 16, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.SEQUENCE, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.ID, id, ByteOrder.LITTLE_ENDIAN);
-        m.putInt(Envelope.FROM, from & 0xffff | to << 16, ByteOrder.LITTLE_ENDIAN);
-        m.putInt(Envelope.TYPE, type.code(), ByteOrder.LITTLE_ENDIAN);
-        m.putInt(Envelope.PAYLOAD_LENGTH, payloadLength, ByteOrder.LITTLE_ENDIAN);
-        m.putInt(Envelope.SECTION_LENGTH, sectionLength, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.DEADLINE, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.SENT, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.PARENT, MessageId.NONE, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.TRACE_HIGH, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.TRACE_LOW, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.SPAN, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.HANDLER_SEQUENCE, 0, ByteOrder.LITTLE_ENDIAN);
-        m.putLong(Envelope.ERROR_KIND, 0, ByteOrder.LITTLE_ENDIAN);
+        long at = address;
+        UnsafeApi.putInt(null, at + Envelope.MAGIC_AT, Envelope.MAGIC | Envelope.VERSION << 16);
+        UnsafeApi.putLong(null, at + Envelope.SEQUENCE, 0);
+        UnsafeApi.putLong(null, at + Envelope.ID, id);
+        UnsafeApi.putInt(null, at + Envelope.FROM, from & 0xffff | to << 16);
+        UnsafeApi.putInt(null, at + Envelope.TYPE, type.code());
+        UnsafeApi.putInt(null, at + Envelope.PAYLOAD_LENGTH, payloadLength);
+        UnsafeApi.putInt(null, at + Envelope.SECTION_LENGTH, sectionLength);
+        UnsafeApi.putLong(null, at + Envelope.DEADLINE, 0);
+        UnsafeApi.putLong(null, at + Envelope.SENT, 0);
+        UnsafeApi.putLong(null, at + Envelope.PARENT, MessageId.NONE);
+        UnsafeApi.putLong(null, at + Envelope.TRACE_HIGH, 0);
+        UnsafeApi.putLong(null, at + Envelope.TRACE_LOW, 0);
+        UnsafeApi.putLong(null, at + Envelope.SPAN, 0);
+        UnsafeApi.putLong(null, at + Envelope.HANDLER_SEQUENCE, 0);
+        UnsafeApi.putLong(null, at + Envelope.ERROR_KIND, 0);
         if (sectionLength > 0) {
             // between payload and section: less than 8 bytes, since the section starts on a multiple of 8
             for (int i = Envelope.HEADER_LENGTH + payloadLength, end = Envelope.sectionOffset(payloadLength);
                     i < end;
                     i++) {
-                m.putByte(i, (byte) 0);
+                memory.putByte(i, (byte) 0);
             }
         }
         return this;
@@ -164,89 +168,93 @@ public final class MessageBuffer {
 
     /** Returns the type of the record that was begun. */
     public MessageType type() {
-        return MessageType.of(Short.toUnsignedInt(memory.getShort(Envelope.TYPE, ByteOrder.LITTLE_ENDIAN)));
+        return MessageType.of(UnsafeApi.getShort(null, address + Envelope.TYPE) & 0xffff);
+    }
+
+    private int flags() {
+        return UnsafeApi.getByte(null, address + Envelope.FLAGS);
     }
 
     public MessageBuffer flags(int flags) {
-        memory.putByte(Envelope.FLAGS, (byte) flags);
+        UnsafeApi.putByte(null, address + Envelope.FLAGS, (byte) flags);
         return this;
     }
 
     /** Sets one more flag. */
     public MessageBuffer addFlag(int flag) {
-        return flags(memory.getByte(Envelope.FLAGS) | flag);
+        return flags(flags() | flag);
     }
 
     public MessageBuffer deadlineNs(long bootNs) {
-        memory.putLong(Envelope.DEADLINE, bootNs, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.DEADLINE, bootNs);
         return this;
     }
 
     /** Sets the time at which the handler of a response's request began; same field as a request's deadline. */
     public MessageBuffer begunNs(long wallNs) {
-        memory.putLong(Envelope.DEADLINE, wallNs, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.DEADLINE, wallNs);
         return this;
     }
 
     public MessageBuffer sentNs(long wallNs) {
-        memory.putLong(Envelope.SENT, wallNs, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.SENT, wallNs);
         return this;
     }
 
     /** Sets the deadline of a request by the wall clock, for readers of other boots and hosts; 0 for none. */
     public MessageBuffer dueNs(long wallNs) {
-        memory.putLong(Envelope.DUE, wallNs, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.DUE, wallNs);
         return this;
     }
 
     /** Sets the number of the bundle that gives this response; 0 when it is unknown. */
     public MessageBuffer responder(long number) {
-        memory.putLong(Envelope.RESPONDER, number, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.RESPONDER, number);
         return this;
     }
 
     /** Sets the failed call that caused the error in this response. */
     public MessageBuffer root(ErrorCode code, long id) {
-        memory.putLong(Envelope.ROOT_ID, id, ByteOrder.LITTLE_ENDIAN);
-        memory.putShort(Envelope.ROOT_CODE, (short) code.number(), ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.ROOT_ID, id);
+        UnsafeApi.putShort(null, address + Envelope.ROOT_CODE, (short) code.number());
         return this;
     }
 
     public MessageBuffer parent(long id) {
-        memory.putLong(Envelope.PARENT, id, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.PARENT, id);
         return this;
     }
 
     public MessageBuffer id(long id) {
-        memory.putLong(Envelope.ID, id, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.ID, id);
         return this;
     }
 
     /** Sets the epoch of the receiver's incarnation that a request is for; only the low 32 bits count. */
     public MessageBuffer epoch(long epoch) {
-        memory.putInt(Envelope.EPOCH, (int) epoch, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putInt(null, address + Envelope.EPOCH, (int) epoch);
         return this;
     }
 
     public MessageBuffer trace(long high, long low, long span) {
-        memory.putLong(Envelope.TRACE_HIGH, high, ByteOrder.LITTLE_ENDIAN);
-        memory.putLong(Envelope.TRACE_LOW, low, ByteOrder.LITTLE_ENDIAN);
-        memory.putLong(Envelope.SPAN, span, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.TRACE_HIGH, high);
+        UnsafeApi.putLong(null, address + Envelope.TRACE_LOW, low);
+        UnsafeApi.putLong(null, address + Envelope.SPAN, span);
         return this;
     }
 
     public MessageBuffer handlerSequence(long sequence) {
-        memory.putLong(Envelope.HANDLER_SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.HANDLER_SEQUENCE, sequence);
         return this;
     }
 
     public MessageBuffer error(ErrorKind kind, ErrorCode code) {
-        memory.putInt(Envelope.ERROR_KIND, kind.code() | code.number() << 16, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putInt(null, address + Envelope.ERROR_KIND, kind.code() | code.number() << 16);
         return this;
     }
 
     public MessageBuffer tensorCount(int count) {
-        memory.putShort(Envelope.TENSOR_COUNT, (short) count, ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putShort(null, address + Envelope.TENSOR_COUNT, (short) count);
         return this;
     }
 
@@ -293,8 +301,8 @@ public final class MessageBuffer {
 
     /** Ends a record: sets its sequence in the queue, and the checksum. */
     public void seal(long sequence) {
-        memory.putLong(Envelope.SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
-        memory.putInt(Envelope.CHECKSUM, checksum(), ByteOrder.LITTLE_ENDIAN);
+        UnsafeApi.putLong(null, address + Envelope.SEQUENCE, sequence);
+        UnsafeApi.putInt(null, address + Envelope.CHECKSUM, checksum());
     }
 
     int checksum() {
@@ -306,6 +314,6 @@ public final class MessageBuffer {
     }
 
     private int payloadLength() {
-        return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
+        return UnsafeApi.getInt(null, address + Envelope.PAYLOAD_LENGTH);
     }
 }

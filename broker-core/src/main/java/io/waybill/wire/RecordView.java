@@ -8,6 +8,7 @@ import io.waybill.api.context.CallContext;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Locale;
+import org.agrona.UnsafeApi;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -37,12 +38,12 @@ public final class RecordView {
             throw new MalformedRecordException(
                     "a record has at least " + Envelope.HEADER_LENGTH + " bytes, this one " + length);
         }
-        int magic = Short.toUnsignedInt(memory.getShort(Envelope.MAGIC_AT, ByteOrder.LITTLE_ENDIAN));
+        int magic = u16(Envelope.MAGIC_AT);
         if (magic != Envelope.MAGIC) {
             throw new MalformedRecordException(String.format(
                     Locale.ROOT, "a record has the magic 0x%x at offset 4, this one 0x%x", Envelope.MAGIC, magic));
         }
-        int found = memory.getInt(Envelope.CHECKSUM, ByteOrder.LITTLE_ENDIAN);
+        int found = int32(Envelope.CHECKSUM);
         int expected = buffer.checksum();
         if (found != expected) {
             throw new MalformedRecordException(String.format(
@@ -52,7 +53,7 @@ public final class RecordView {
                     expected,
                     found));
         }
-        int version = Byte.toUnsignedInt(memory.getByte(Envelope.VERSION_AT));
+        int version = int8(Envelope.VERSION_AT) & 0xff;
         if (version != Envelope.VERSION) {
             throw new MalformedRecordException(
                     "the record has version " + version + "; this Waybill reads version " + Envelope.VERSION);
@@ -61,8 +62,8 @@ public final class RecordView {
     }
 
     private void checkFields(int length) throws MalformedRecordException {
-        long payload = Integer.toUnsignedLong(memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN));
-        long section = Integer.toUnsignedLong(memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN));
+        long payload = Integer.toUnsignedLong(int32(Envelope.PAYLOAD_LENGTH));
+        long section = Integer.toUnsignedLong(int32(Envelope.SECTION_LENGTH));
         if (Envelope.recordLength(payload, section) != length) {
             throw new MalformedRecordException("a payload of " + payload + " bytes and a tensor section of " + section
                     + " bytes make a record of " + Envelope.recordLength(payload, section) + " bytes, not " + length);
@@ -73,6 +74,20 @@ public final class RecordView {
                     + " tensors, and a tensor section when it has any: " + tensors + " tensors, section of " + section
                     + " bytes");
         }
+        int flags = int8(Envelope.FLAGS);
+        if ((flags & (Envelope.TRAILERS | Envelope.CREATES)) != 0) {
+            checkTrailers(payload);
+        }
+        if ((flags & ~Envelope.KNOWN_FLAGS) != 0 || int8(Envelope.RESERVED_BYTE) != 0) {
+            throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
+        }
+        if (!MessageType.isKnown(typeCode())) {
+            throw new MalformedRecordException(
+                    String.format(Locale.ROOT, "no message type has the code 0x%x", typeCode()));
+        }
+    }
+
+    private void checkTrailers(long payload) throws MalformedRecordException {
         if (hasReferences()) {
             checkReferences(payload);
         }
@@ -89,14 +104,6 @@ public final class RecordView {
         }
         if (isAroundCreation() && (!hasReferences() || (typeCode() & MessageType.REQUEST_FLAG) == 0)) {
             throw new MalformedRecordException("a request with references is around a creation, and this is not one");
-        }
-        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.KNOWN_FLAGS) != 0
-                || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
-            throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
-        }
-        if (!MessageType.isKnown(typeCode())) {
-            throw new MalformedRecordException(
-                    String.format(Locale.ROOT, "no message type has the code 0x%x", typeCode()));
         }
     }
 
@@ -137,7 +144,7 @@ public final class RecordView {
 
     /** Returns whether the payload ends with the context of the call, before the references. */
     public boolean hasContext() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.CONTEXT) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.CONTEXT) != 0;
     }
 
     /**
@@ -166,7 +173,7 @@ public final class RecordView {
 
     /** Returns whether the payload ends with optional fields, before the references. */
     public boolean hasOptionalFields() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) != 0;
     }
 
     /** Returns a copy of the optional fields, those of unknown kinds too. */
@@ -178,7 +185,7 @@ public final class RecordView {
 
     /** Returns whether the payload ends with the handler's observations, before the references. */
     public boolean hasObservations() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.OBSERVATIONS) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.OBSERVATIONS) != 0;
     }
 
     /**
@@ -197,7 +204,7 @@ public final class RecordView {
 
     /** Returns whether references are at the end of the payload. */
     public boolean hasReferences() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
     }
 
     /**
@@ -215,7 +222,7 @@ public final class RecordView {
 
     /** Returns whether a message inside this request creates a value. */
     public boolean isAroundCreation() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.CREATES) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.CREATES) != 0;
     }
 
     /** Returns a copy of the references at the end of the payload. */
@@ -226,29 +233,29 @@ public final class RecordView {
     }
 
     public long sequence() {
-        return memory.getLong(Envelope.SEQUENCE, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.SEQUENCE);
     }
 
     /** Returns the message id, as {@link MessageId} describes it. */
     public long id() {
-        return memory.getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.ID);
     }
 
     public int from() {
-        return Short.toUnsignedInt(memory.getShort(Envelope.FROM, ByteOrder.LITTLE_ENDIAN));
+        return u16(Envelope.FROM);
     }
 
     public int to() {
-        return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
+        return u16(Envelope.TO);
     }
 
     /** Returns the low 32 bits of the epoch of the receiver's incarnation that a request is for. */
     public long epoch() {
-        return Integer.toUnsignedLong(memory.getInt(Envelope.EPOCH, ByteOrder.LITTLE_ENDIAN));
+        return Integer.toUnsignedLong(int32(Envelope.EPOCH));
     }
 
     public int typeCode() {
-        return Short.toUnsignedInt(memory.getShort(Envelope.TYPE, ByteOrder.LITTLE_ENDIAN));
+        return u16(Envelope.TYPE);
     }
 
     public MessageType type() {
@@ -256,7 +263,7 @@ public final class RecordView {
     }
 
     public boolean isRepeated() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.REPEATED) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.REPEATED) != 0;
     }
 
     /**
@@ -264,15 +271,15 @@ public final class RecordView {
      * one of its sender may have begun the request.
      */
     public boolean isAcrossIncarnations() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
+        return (int8(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
     }
 
     public int tensorCount() {
-        return Short.toUnsignedInt(memory.getShort(Envelope.TENSOR_COUNT, ByteOrder.LITTLE_ENDIAN));
+        return u16(Envelope.TENSOR_COUNT);
     }
 
     public int payloadLength() {
-        return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
+        return int32(Envelope.PAYLOAD_LENGTH);
     }
 
     /**
@@ -303,7 +310,7 @@ public final class RecordView {
     }
 
     public int sectionLength() {
-        return memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN);
+        return int32(Envelope.SECTION_LENGTH);
     }
 
     /**
@@ -311,33 +318,33 @@ public final class RecordView {
      * it ran on the polling thread.
      */
     public long begunNs() {
-        return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.DEADLINE);
     }
 
     /** Returns the deadline of a request on CLOCK_BOOTTIME; 0 for none. */
     public long deadlineNs() {
-        return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.DEADLINE);
     }
 
     /** Returns the time at which the message was sent, by the wall clock. */
     public long sentNs() {
-        return memory.getLong(Envelope.SENT, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.SENT);
     }
 
     public long parent() {
-        return memory.getLong(Envelope.PARENT, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.PARENT);
     }
 
     public long traceHigh() {
-        return memory.getLong(Envelope.TRACE_HIGH, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.TRACE_HIGH);
     }
 
     public long traceLow() {
-        return memory.getLong(Envelope.TRACE_LOW, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.TRACE_LOW);
     }
 
     public long span() {
-        return memory.getLong(Envelope.SPAN, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.SPAN);
     }
 
     /**
@@ -345,7 +352,7 @@ public final class RecordView {
      * is unknown.
      */
     public long dueNs() {
-        return memory.getLong(Envelope.DUE, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.DUE);
     }
 
     /**
@@ -353,40 +360,54 @@ public final class RecordView {
      * unknown.
      */
     public long responder() {
-        return memory.getLong(Envelope.RESPONDER, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.RESPONDER);
     }
 
     /** Returns whether the failure of another call caused the error in this response. */
     public boolean hasRoot() {
-        return memory.getShort(Envelope.ROOT_CODE, ByteOrder.LITTLE_ENDIAN) != 0;
+        return u16(Envelope.ROOT_CODE) != 0;
     }
 
     /** Returns the code of the call whose failure caused the error; the error's own code when no call did. */
     public ErrorCode rootCode() {
-        return hasRoot()
-                ? ErrorCode.of(Short.toUnsignedInt(memory.getShort(Envelope.ROOT_CODE, ByteOrder.LITTLE_ENDIAN)))
-                : errorCode();
+        return hasRoot() ? ErrorCode.of(u16(Envelope.ROOT_CODE)) : errorCode();
     }
 
     /** Returns the id of the call whose failure caused the error; the id of this response when no call did. */
     public long rootId() {
-        return hasRoot() ? memory.getLong(Envelope.ROOT_ID, ByteOrder.LITTLE_ENDIAN) : id();
+        return hasRoot() ? int64(Envelope.ROOT_ID) : id();
     }
 
     public long handlerSequence() {
-        return memory.getLong(Envelope.HANDLER_SEQUENCE, ByteOrder.LITTLE_ENDIAN);
+        return int64(Envelope.HANDLER_SEQUENCE);
     }
 
     public ErrorKind errorKind() {
-        return ErrorKind.of(Byte.toUnsignedInt(memory.getByte(Envelope.ERROR_KIND)));
+        return ErrorKind.of(int8(Envelope.ERROR_KIND) & 0xff);
     }
 
     public ErrorCode errorCode() {
-        return ErrorCode.of(Short.toUnsignedInt(memory.getShort(Envelope.ERROR_CODE, ByteOrder.LITTLE_ENDIAN)));
+        return ErrorCode.of(u16(Envelope.ERROR_CODE));
     }
 
     /** Returns the buffer that the view reads. */
     public MessageBuffer buffer() {
         return buffer;
+    }
+
+    private int int8(int at) {
+        return UnsafeApi.getByte(null, buffer.address + at);
+    }
+
+    private int u16(int at) {
+        return UnsafeApi.getShort(null, buffer.address + at) & 0xffff;
+    }
+
+    private int int32(int at) {
+        return UnsafeApi.getInt(null, buffer.address + at);
+    }
+
+    private long int64(int at) {
+        return UnsafeApi.getLong(null, buffer.address + at);
     }
 }

@@ -24,46 +24,39 @@ final class LatencyCells {
         }
     }
 
-    private static final int COUNT = 0;
-    private static final int REQUEST_BYTES = 1;
-    private static final int RESPONSE_BYTES = 2;
-    private static final int SUM = 3;
-    private static final int MAX = 4;
-
-    private final long[] sums = new long[5];
+    private final SingleWriterCounter count = new SingleWriterCounter();
+    private final SingleWriterCounter requestBytes = new SingleWriterCounter();
+    private final SingleWriterCounter responseBytes = new SingleWriterCounter();
+    private final SingleWriterCounter sumNs = new SingleWriterCounter();
+    private final SingleWriterCounter maxNs = new SingleWriterCounter();
     private long[] buckets; // null until the first latency
 
-    void add(long ns, int requestBytes, int responseBytes) {
+    void add(long ns, int bytesOfRequest, int bytesOfResponse) {
         long[] used = buckets;
         if (used == null) {
             used = new long[LatencyHistogram.BUCKETS];
             BUCKETS.setRelease(this, used);
         }
         long latency = Math.min(Math.max(0, ns), MAX_NS);
-        add(used, LatencyHistogram.bucketOf(latency), 1);
-        add(sums, REQUEST_BYTES, requestBytes);
-        add(sums, RESPONSE_BYTES, responseBytes);
-        add(sums, SUM, latency);
-        if (latency > sums[MAX]) {
-            CELLS.setOpaque(sums, MAX, latency);
-        }
-        CELLS.setRelease(sums, COUNT, sums[COUNT] + 1); // last: a thread that sees it sees the latency
-    }
-
-    private static void add(long[] cells, int at, long more) {
-        CELLS.setOpaque(cells, at, cells[at] + more);
+        int bucket = LatencyHistogram.bucketOf(latency);
+        CELLS.setOpaque(used, bucket, used[bucket] + 1);
+        requestBytes.add(bytesOfRequest);
+        responseBytes.add(bytesOfResponse);
+        sumNs.add(latency);
+        maxNs.raiseTo(latency);
+        count.increment(); // last: a thread that sees it sees the latency
     }
 
     long count() {
-        return (long) CELLS.getAcquire(sums, COUNT);
+        return count.sum();
     }
 
     long requestBytes() {
-        return (long) CELLS.getOpaque(sums, REQUEST_BYTES);
+        return requestBytes.sum();
     }
 
     long responseBytes() {
-        return (long) CELLS.getOpaque(sums, RESPONSE_BYTES);
+        return responseBytes.sum();
     }
 
     /** Returns the latencies that were counted, and perhaps one that is being added. */
@@ -76,6 +69,6 @@ final class LatencyCells {
         for (int i = 0; i < copy.length; i++) {
             copy[i] = (long) CELLS.getOpaque(used, i);
         }
-        return LatencyHistogram.of(copy, (long) CELLS.getOpaque(sums, SUM), (long) CELLS.getOpaque(sums, MAX));
+        return LatencyHistogram.of(copy, sumNs.sum(), maxNs.sum());
     }
 }

@@ -1,29 +1,27 @@
 package io.waybill.worker.metrics;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Counter with one writer at a time, under a lock or permit of its owner; any thread reads it. */
 final class SingleWriterCounter {
 
-    private static final VarHandle COUNT;
+    private final AtomicLong count = new AtomicLong(); // not a VarHandle, which takes seven calls in an interpreter
 
-    static {
-        try {
-            COUNT = MethodHandles.lookup().findVarHandle(SingleWriterCounter.class, "count", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
+    void increment() {
+        add(1);
+    }
+
+    void add(long more) {
+        count.lazySet(count.get() + more);
+    }
+
+    void raiseTo(long value) {
+        if (value > count.get()) {
+            count.lazySet(value);
         }
     }
 
-    @SuppressWarnings("unused") // accessed through COUNT
-    private long count;
-
-    void increment() {
-        COUNT.setOpaque(this, (long) COUNT.getOpaque(this) + 1);
-    }
-
     long sum() {
-        return (long) COUNT.getOpaque(this);
+        return count.get();
     }
 }
