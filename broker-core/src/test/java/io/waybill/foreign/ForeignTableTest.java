@@ -37,6 +37,7 @@ class ForeignTableTest {
         ELSEWHERE.put("LeavesLast.isInProgress", "asked when its bundle stops: NestedCallsUnderSwapsBundleTest");
         ELSEWHERE.put(
                 "AccessPolicy.decidesControlCalls", "a hang holds the thread of its bundle: StuckStartBundleTest");
+        ELSEWHERE.put("BundlePolicy.decide", "asked about jars, and not in a call: BundlePolicyBundleTest");
         ELSEWHERE.put("Storage.isLive", "not asked in a call, but for the value of a reference: StorageRowsTest");
     }
 

@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.api.admin.BundleList;
+import io.waybill.api.policy.BundleCandidate.Origin;
 import io.waybill.host.Clock;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
@@ -159,6 +160,7 @@ public final class BundleControl {
             BundleSlot slot;
             try {
                 slot = slots.require(staged.symbolicName());
+                requireAllowed(staged, Keeping.REPLACE);
             } catch (BundleRefusedException e) {
                 staging.discard(staged);
                 throw e;
@@ -270,9 +272,23 @@ public final class BundleControl {
 
     private BundleStatus install(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
         return exclusively("install " + jar, () -> {
+            try {
+                requireAllowed(jar, keeping);
+            } catch (BundleRefusedException e) {
+                staging.discard(jar);
+                throw e;
+            }
             Optional<BundleSlot> slot = slots.find(jar.symbolicName());
             return slot.isPresent() ? replace(slot.get(), jar, keeping) : installFirst(jar, startLevel, keeping);
         });
+    }
+
+    /** Fails unless the bundle policies allow a jar that comes in; a node's own jars and kept ones are there already. */
+    private void requireAllowed(StagedJar jar, Keeping keeping) throws BundleRefusedException {
+        if (keeping != Keeping.LEAVE) {
+            Origin origin = keeping == Keeping.FORGET ? Origin.DIRECTORY : Origin.COMMAND;
+            steps.requireAllowed(jar, installed(jar.symbolicName()), origin);
+        }
     }
 
     private BundleSlot installFirst(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {

@@ -1,8 +1,10 @@
 package io.waybill.osgi;
 
+import io.waybill.api.policy.BundlePolicy;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.FileMark;
 import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import java.io.IOException;
@@ -173,8 +175,15 @@ final class BundleDirectory {
                 }
             }
         });
-        staged.sort(Comparator.comparing(StagedJar::symbolicName).thenComparing(this::compareAge));
+        Comparator<StagedJar> order =
+                Comparator.comparing(StagedJar::symbolicName).thenComparing(this::compareAge);
+        // bundle policies first: they decide about the others
+        staged.sort(starting ? Comparator.comparing(BundleDirectory::isOther).thenComparing(order) : order);
         return staged;
+    }
+
+    private static boolean isOther(StagedJar jar) {
+        return PolicyDeclaration.in(jar.copy(), BundlePolicy.class).isEmpty();
     }
 
     private int compareAge(StagedJar one, StagedJar other) {
@@ -248,7 +257,7 @@ final class BundleDirectory {
     private void refused(Path file, Seen seen, BundleRefusedException e) {
         Standing before = seen.standing;
         seen.standing = switch (e.reason()) {
-            case UNRESOLVED, START_FAILED -> Standing.WAITING;
+            case UNRESOLVED, START_FAILED, POLICY_AWAY -> Standing.WAITING;
             case NO_ROOM -> Standing.NO_ROOM;
             default -> Standing.REFUSED;
         };

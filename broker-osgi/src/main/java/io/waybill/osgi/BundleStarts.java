@@ -1,6 +1,8 @@
 package io.waybill.osgi;
 
 import io.waybill.api.admin.BundleInfo.State;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.BundlePolicy;
 import io.waybill.host.Clock;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -40,10 +42,12 @@ final class BundleStarts {
 
     /**
      * Returns which dependencies a jar may lack. A jar with a policy may lack none: a waiting policy would block the
-     * requests of all other bundles, or let them all pass.
+     * requests or jars of all other bundles, or let them all pass.
      */
     static MayLack mayLack(StagedJar jar) {
-        return PolicyDeclaration.in(jar.copy()).isPresent() ? MayLack.NOTHING : MayLack.PACKAGES;
+        boolean isPolicy = PolicyDeclaration.in(jar.copy(), AccessPolicy.class).isPresent()
+                || PolicyDeclaration.in(jar.copy(), BundlePolicy.class).isPresent();
+        return isPolicy ? MayLack.NOTHING : MayLack.PACKAGES;
     }
 
     /**

@@ -1,22 +1,31 @@
 package io.waybill.osgi;
 
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.BundleCandidate.Origin;
+import io.waybill.api.policy.BundlePolicy;
+import io.waybill.api.policy.Decision;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.host.Threads;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
+import io.waybill.osgi.whiteboard.BundlePolicies;
 import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleException;
@@ -75,6 +84,50 @@ final class BundleSteps {
         this.loaders = loaders;
     }
 
+    /** Fails unless all bundle policies allow a jar. */
+    void requireAllowed(StagedJar jar, Optional<StagedJar> installed, Origin origin) throws BundleRefusedException {
+        for (BundlePolicies.Required policy : services.bundlePolicies().required()) {
+            if (policy.isAway()) {
+                throw new BundleRefusedException(
+                        Reason.POLICY_AWAY,
+                        jar + " is not installed: the bundle policy of " + policy.provider()
+                                + " is away; start its bundle, or uninstall it");
+            }
+            String refusal = refusal(policy, new JarCandidate(jar, installed, origin));
+            if (refusal != null) {
+                throw new BundleRefusedException(
+                        Reason.NOT_ALLOWED,
+                        jar + " is not installed: the bundle policy of " + policy.provider() + " " + refusal);
+            }
+        }
+    }
+
+    /** Returns why a policy refuses a jar; null when it allows it. */
+    private String refusal(BundlePolicies.Required policy, JarCandidate candidate) throws BundleRefusedException {
+        AtomicReference<Optional<String>> refusal = new AtomicReference<>();
+        BoundedStep.Ended ended =
+                bounded.run("bundle policy of " + policy.provider().name(), settings.startLimit(), () -> {
+                    Thread.currentThread().setContextClassLoader(policy.contextClassLoader());
+                    refusal.set(Optional.ofNullable(decide(policy, candidate)));
+                });
+        return ended == BoundedStep.Ended.IN_TIME
+                ? refusal.get().orElse(null)
+                : "did not decide within " + settings.startLimit().toMillis() + " ms";
+    }
+
+    private static String decide(BundlePolicies.Required policy, JarCandidate candidate) {
+        try {
+            Decision decision = policy.policy().decide(candidate);
+            if (decision == null) {
+                return "returned no decision";
+            }
+            return decision.isAllowed() ? null : "refuses it: " + decision.reason();
+        } catch (Throwable e) { // the boundary around a bundle's code
+            ForeignErrors.warn(LOG, "The bundle policy of " + policy.provider() + " failed", e);
+            return "failed: " + ForeignErrors.describe(e);
+        }
+    }
+
     Bundle install(StagedJar jar, int startLevel) throws BundleRefusedException {
         Bundle bundle = installAt("waybill:" + jar.symbolicName() + "#" + count.incrementAndGet(), jar);
         StartLevels.set(bundle, startLevel);
@@ -126,6 +179,7 @@ final class BundleSteps {
     void completed(Bundle bundle) {
         keys.check(bundle);
         policies.completed(bundle.getSymbolicName());
+        services.bundlePolicies().completed(bundle.getSymbolicName());
     }
 
     /** Stops a bundle after its running requests have completed or the drain limit has passed. */
@@ -186,21 +240,35 @@ final class BundleSteps {
     /** Removes a stopped bundle, and lifts its policies. */
     void uninstall(Bundle bundle) throws BundleRefusedException {
         remove(bundle);
-        policies.forget(bundle.getSymbolicName());
+        lift(bundle.getSymbolicName());
     }
 
     /** Lifts the policies of a bundle that another one has uninstalled. */
     void forget(Bundle gone) {
         services.problems().forget(gone);
-        policies.forget(gone.getSymbolicName());
+        lift(gone.getSymbolicName());
     }
 
-    /** Returns whether requests wait for policies of a bundle, or are checked by them. */
+    private void lift(String symbolicName) {
+        policies.forget(symbolicName);
+        services.bundlePolicies().forget(symbolicName);
+    }
+
+    /** Requires the policies that a jar declares, whose bundle is away. */
+    void requirePoliciesIn(Path jar) {
+        PolicyDeclaration.in(jar, AccessPolicy.class).ifPresent(policies::require);
+        PolicyDeclaration.in(jar, BundlePolicy.class).ifPresent(services.bundlePolicies()::require);
+    }
+
+    /** Returns whether requests or jars wait for policies of a bundle, or are checked by them. */
     boolean requiresPoliciesOf(String symbolicName) {
         AccessPolicies.Required now = policies.current();
-        return now != null
-                && now.policies().stream()
-                        .anyMatch(policy -> policy.provider().name().equals(symbolicName));
+        boolean decidesBundles = services.bundlePolicies().required().stream()
+                .anyMatch(policy -> policy.provider().name().equals(symbolicName));
+        return decidesBundles
+                || now != null
+                        && now.policies().stream()
+                                .anyMatch(policy -> policy.provider().name().equals(symbolicName));
     }
 
     /** Removes a stopped bundle. Its policies remain required. */
@@ -224,7 +292,7 @@ final class BundleSteps {
         Retiring old = retiring(bundle);
         old.retire();
         services.problems().forget(bundle);
-        policies.forget(old.name);
+        lift(old.name);
         threads.startWhenPossible("uninstall " + old.name, () -> {
             while (bundle.getState() != Bundle.UNINSTALLED && isRunning()) { // an interrupt ends the framework's wait
                 try {

@@ -3,7 +3,6 @@ package io.waybill.osgi;
 import io.waybill.api.admin.ScriptInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.broker.Brokers;
-import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
@@ -15,7 +14,6 @@ import io.waybill.osgi.guard.ExitGuard;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.guard.UnrecordedInputGuard;
 import io.waybill.osgi.jar.KeptJars;
-import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.osgi.jar.Staging;
 import io.waybill.osgi.log.FrameworkLog;
@@ -76,7 +74,7 @@ public final class OsgiHost implements AutoCloseable {
     private final Framework framework;
     private final ServiceWhiteboards services;
     private final ToolCommands tools;
-    private final AccessPolicies policies;
+    private final BundleSteps steps;
     private final LoaderWatch loaders;
     private final KeptJars kept;
     private final BundleControl bundles;
@@ -171,7 +169,6 @@ public final class OsgiHost implements AutoCloseable {
         tools = new ToolCommands(registry, machine);
         services = new ServiceWhiteboards(
                 context, registry, deviceConverters, interceptors, tools, executors, settings.drainLimit(), clock);
-        policies = registry.policies();
         ScriptStaging scriptStaging =
                 new ScriptStaging(privateDirectory(settings.cache().resolve("scripts")));
         scripts = new ScriptShelf(context, scriptStaging, clock);
@@ -180,10 +177,10 @@ public final class OsgiHost implements AutoCloseable {
                 new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
         ComponentCheck components = new ComponentCheck(context, services.problems(), scriptBundles, threads, clock);
         ConfigurationKeys keys = new ConfigurationKeys(context);
-        BundleSteps steps = new BundleSteps(context, settings, threads, components, keys, services, policies, loaders);
+        steps = new BundleSteps(context, settings, threads, components, keys, services, registry.policies(), loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
-        own = new OwnBundles(staging, bundles, policies);
+        own = new OwnBundles(staging, bundles, steps);
         watched = new BundleDirectory(settings, staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context, keys, bundles::configured);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
@@ -289,7 +286,7 @@ public final class OsgiHost implements AutoCloseable {
         watched.lookAtStart();
         own.retry();
         bundles.started();
-        watched.problems().keySet().forEach(jar -> PolicyDeclaration.in(jar).ifPresent(policies::require));
+        watched.problems().keySet().forEach(steps::requirePoliciesIn);
         scriptFiles.lookAtStart();
         check.add(new PeriodicCheck(machine, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
         check.add(new PeriodicCheck(machine, "waybill-conf-watch", settings.lookInterval(), conf::look));

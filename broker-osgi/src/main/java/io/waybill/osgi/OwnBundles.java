@@ -1,11 +1,9 @@
 package io.waybill.osgi;
 
-import io.waybill.dispatch.AccessPolicies;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.FileMark;
-import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
@@ -33,7 +31,7 @@ final class OwnBundles {
 
     private final Staging staging;
     private final BundleControl bundles;
-    private final AccessPolicies policies;
+    private final BundleSteps steps;
     private final Map<Path, LeftOut> leftOut = new ConcurrentSkipListMap<>();
     private volatile Runnable changed = () -> {};
     private long lastArrivals; // owned by the starting thread, then by the scanning thread
@@ -41,10 +39,10 @@ final class OwnBundles {
     /** A bundle that was not started. */
     private record LeftOut(BundleRefusedException why, Runnable again) {}
 
-    OwnBundles(Staging staging, BundleControl bundles, AccessPolicies policies) {
+    OwnBundles(Staging staging, BundleControl bundles, BundleSteps steps) {
         this.staging = staging;
         this.bundles = bundles;
-        this.policies = policies;
+        this.steps = steps;
     }
 
     /** Sets the listener that is notified of changes of {@link #notStarted}, on the thread that starts bundles. */
@@ -98,7 +96,7 @@ final class OwnBundles {
     private void refused(Path jar, BundleRefusedException why, Runnable again) {
         LeftOut before = leftOut.put(jar, new LeftOut(why, again));
         if (before == null) {
-            PolicyDeclaration.in(jar).ifPresent(policies::require);
+            steps.requirePoliciesIn(jar);
             changed.run();
         }
         if (before == null || before.why().reason() != why.reason()) {

@@ -23,6 +23,10 @@ public final class BundleRefusedException extends Exception {
         START_FAILED,
         /** The bundle did not return from its start or stop in time. */
         HUNG,
+        /** A bundle policy refused it. */
+        NOT_ALLOWED,
+        /** A bundle policy is away that must allow it. Temporary. */
+        POLICY_AWAY,
         /** No bundle with the name is installed. */
         UNKNOWN_BUNDLE,
         /** The bundle is one of the system's. */

@@ -42,7 +42,8 @@ final class JarCheck {
                     sha256,
                     symbolicName(manifest, source),
                     version(manifest, source),
-                    manifest.getValue("Service-Component") != null);
+                    manifest.getValue("Service-Component") != null,
+                    signature.signers());
         } catch (ZipException e) {
             throw new BundleRefusedException(Reason.NO_BUNDLE, source + " is not a jar: " + Staging.describe(e), e);
         } catch (SecurityException e) {

@@ -3,8 +3,10 @@ package io.waybill.osgi.jar;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.nio.file.Path;
 import java.security.CodeSigner;
+import java.security.cert.CertPath;
 import java.security.cert.Certificate;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,7 +29,7 @@ final class JarSignature {
     private final Path source;
     private final boolean isSigned;
     private final Set<String> names = new HashSet<>();
-    private Set<Certificate> signers; // signers of all entries so far; null before the first one
+    private Map<Certificate, CertPath> signers; // signers of all entries so far; null before the first one
 
     JarSignature(Path source, List<JarEntry> entries) {
         this.source = source;
@@ -40,10 +42,11 @@ final class JarSignature {
         if (!isSigned || !mustBeSigned(entry)) {
             return;
         }
-        Set<Certificate> own = new HashSet<>();
+        Map<Certificate, CertPath> own = new LinkedHashMap<>();
         CodeSigner[] all = entry.getCodeSigners();
         for (CodeSigner each : all == null ? new CodeSigner[0] : all) {
-            own.add(each.getSignerCertPath().getCertificates().get(0));
+            CertPath path = each.getSignerCertPath();
+            own.put(path.getCertificates().get(0), path);
         }
         if (own.isEmpty()) {
             throw refused("is signed, and its signature is not valid for " + JarCheck.shorten(entry.getName()));
@@ -51,11 +54,16 @@ final class JarSignature {
         if (signers == null) {
             signers = own;
         }
-        signers.retainAll(own);
+        signers.keySet().retainAll(own.keySet());
         if (signers.isEmpty()) {
             throw refused("is signed, and " + JarCheck.shorten(entry.getName())
                     + " by another key than the other entries: one key must have signed them all");
         }
+    }
+
+    /** Returns the certificates of each key that has signed all entries. */
+    List<CertPath> signers() {
+        return signers == null ? List.of() : List.copyOf(signers.values());
     }
 
     /** Checks that no signed entry is missing. */

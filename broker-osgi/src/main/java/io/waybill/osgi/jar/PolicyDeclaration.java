@@ -1,6 +1,5 @@
 package io.waybill.osgi.jar;
 
-import io.waybill.api.policy.AccessPolicy;
 import io.waybill.dispatch.Provider;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -12,19 +11,21 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
-/** Checks a jar whose bundle did not start for a component that is an access policy. */
+/** Checks a jar, whose bundle may not have started, for a component that is a policy. */
 public final class PolicyDeclaration {
 
-    private static final int MAX_BYTES = 1 << 20; // max size of the manifest, and of a description;
+    private static final int MAX_BYTES = 1 << 20; // max size of the manifest, and of a description
 
     private PolicyDeclaration() {}
 
-    /** Returns the bundle whose policy is missing; empty if the jar describes no policy, or can't be read. */
-    public static Optional<Provider> in(Path path) {
+    /**
+     * Returns the bundle of a jar that describes a policy of this kind; empty if it describes none, or can't be read.
+     */
+    public static Optional<Provider> in(Path path, Class<?> kind) {
         try (JarFile jar = new JarFile(path.toFile(), false)) {
             Manifest manifest = manifest(jar);
             String name = manifest.getMainAttributes().getValue("Bundle-SymbolicName");
-            if (name == null || jar.stream().noneMatch(entry -> describesPolicy(jar, entry))) {
+            if (name == null || jar.stream().noneMatch(entry -> describes(kind, jar, entry))) {
                 return Optional.empty();
             }
             String version = manifest.getMainAttributes().getValue("Bundle-Version");
@@ -45,13 +46,13 @@ public final class PolicyDeclaration {
         }
     }
 
-    private static boolean describesPolicy(JarFile jar, JarEntry entry) {
+    private static boolean describes(Class<?> kind, JarFile jar, JarEntry entry) {
         if (!entry.getName().startsWith("OSGI-INF/") || !entry.getName().endsWith(".xml")) {
             return false;
         }
         try (InputStream in = jar.getInputStream(entry)) {
             String text = new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
-            return text.contains('"' + AccessPolicy.class.getName() + '"');
+            return text.contains('"' + kind.getName() + '"');
         } catch (IOException e) {
             return false;
         }

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.cert.CertPath;
+import java.util.List;
 import org.osgi.framework.Version;
 
 /**
@@ -14,9 +16,16 @@ import org.osgi.framework.Version;
  * @param source path of the original
  * @param sha256 hash of the copy, in hexadecimal
  * @param usesComponents whether the bundle has Declarative Services components
+ * @param signers certificates of each key that has signed all entries
  */
 public record StagedJar(
-        Path copy, Path source, String sha256, String symbolicName, Version version, boolean usesComponents) {
+        Path copy,
+        Path source,
+        String sha256,
+        String symbolicName,
+        Version version,
+        boolean usesComponents,
+        List<CertPath> signers) {
 
     /** Opens the jar for the framework, which closes it. */
     public InputStream open() throws IOException {
@@ -25,7 +34,7 @@ public record StagedJar(
 
     /** Returns the same copy with an additional source. */
     public StagedJar from(Path other) {
-        return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents);
+        return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents, signers);
     }
 
     @Override

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 public final class AccessPolicyWhiteboard extends ServiceWhiteboard<AccessPolicy, AccessPolicies.Registration> {
 
     /** Service property that distinguishes the components of one bundle. */
-    private static final String COMPONENT = "component.name";
+    static final String COMPONENT = "component.name";
 
     private static final Logger LOG = LoggerFactory.getLogger(AccessPolicyWhiteboard.class);
 

@@ -15,7 +15,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
 /**
- * The services of bundles that a node uses: handlers, converters, access policies, interceptors, commands and listeners
+ * The services of bundles that a node uses: handlers, converters, policies, interceptors, commands and listeners
  * for events.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
@@ -28,6 +28,8 @@ public final class ServiceWhiteboards implements AutoCloseable {
     private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
     private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
     private final AccessPolicyWhiteboard policies;
+    private final BundlePolicies bundlePolicies = new BundlePolicies();
+    private final BundlePolicyWhiteboard bundlePolicyServices;
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
     private final ToolWhiteboard tools;
@@ -55,6 +57,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
         handlerInterceptors = new InterceptorWhiteboard<>(
                 context, HandlerInterceptor.class, interceptors.handlers(), AwayPolicy.PASS, problems, drains);
         policies = new AccessPolicyWhiteboard(context, registry.policies(), problems);
+        bundlePolicyServices = new BundlePolicyWhiteboard(context, bundlePolicies, problems);
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drains);
         converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), problems, drainLimit);
         tools = new ToolWhiteboard(context, toolCommands, problems);
@@ -70,6 +73,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
         callInterceptors.open();
         handlerInterceptors.open();
         policies.open();
+        bundlePolicyServices.open();
         handlers.open();
         converters.open();
         tools.open();
@@ -106,6 +110,11 @@ public final class ServiceWhiteboards implements AutoCloseable {
         interceptors.calls().replaced(bundle);
     }
 
+    /** Returns the policies that decide which bundles are installed. */
+    public BundlePolicies bundlePolicies() {
+        return bundlePolicies;
+    }
+
     /** Returns the reasons why services are not used. */
     public ServiceProblems problems() {
         return problems;
@@ -117,6 +126,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
                 .attempt(tools::close)
                 .attempt(converters::close)
                 .attempt(policies::close)
+                .attempt(bundlePolicyServices::close)
                 .attempt(handlers::close)
                 .attempt(handlerInterceptors::close)
                 .attempt(callInterceptors::close)

@@ -5,21 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
-import jdk.security.jarsigner.JarSigner;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,7 +29,6 @@ class SignedJarTest {
 
     private static final String MANIFEST =
             "Manifest-Version: 1.0\r\nBundle-ManifestVersion: 2\r\nBundle-SymbolicName: org.acme.a\r\n\r\n";
-    private static final char[] PASSWORD = "changeit".toCharArray();
 
     @TempDir
     Path directory;
@@ -42,14 +36,14 @@ class SignedJarTest {
     @TempDir
     static Path shared;
 
-    private static KeyStore keys; // made once: keytool takes a second for each
+    private static SigningKeys keys;
 
     private Staging staging;
     private Path signed;
 
     @BeforeAll
     static void makeKeys() throws Exception {
-        keys = KeyStore.getInstance(keys().toFile(), PASSWORD);
+        keys = new SigningKeys(shared, List.of("test", "other"));
     }
 
     @BeforeEach
@@ -69,44 +63,8 @@ class SignedJarTest {
         Path plain = directory.resolve("plain.jar");
         write(entries, plain);
         Path jar = directory.resolve("signed-by-" + keyName + ".jar");
-        KeyStore.PrivateKeyEntry key =
-                (KeyStore.PrivateKeyEntry) keys.getEntry(keyName, new KeyStore.PasswordProtection(PASSWORD));
-        try (ZipFile in = new ZipFile(plain.toFile());
-                OutputStream out = Files.newOutputStream(jar)) {
-            new JarSigner.Builder(key)
-                    .signerName(keyName.toUpperCase(Locale.ROOT))
-                    .build()
-                    .sign(in, out);
-        }
+        keys.sign(plain, jar, keyName);
         return jar;
-    }
-
-    private static Path keys() throws IOException, InterruptedException {
-        Path file = shared.resolve("keys.p12");
-        for (String name : List.of("test", "other")) {
-            Process made = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "keytool")
-                                    .toString(),
-                            "-genkeypair",
-                            "-alias",
-                            name,
-                            "-keyalg",
-                            "EC",
-                            "-dname",
-                            "CN=" + name,
-                            "-keystore",
-                            file.toString(),
-                            "-storepass",
-                            new String(PASSWORD))
-                    .redirectErrorStream(true)
-                    .redirectOutput(shared.resolve("keytool.out").toFile())
-                    .start();
-            assertThat(made.waitFor(50, TimeUnit.SECONDS)).isTrue();
-            assertThat(made.exitValue())
-                    .as(Files.readString(shared.resolve("keytool.out")))
-                    .isZero();
-        }
-        return file;
     }
 
     private static void write(Map<String, byte[]> entries, Path jar) throws IOException {
@@ -141,7 +99,11 @@ class SignedJarTest {
     @Test
     void isTakenAsItWasSigned() throws Exception {
         assertThat(read(signed)).containsKeys("META-INF/TEST.SF", "META-INF/TEST.EC");
-        assertThat(staging.stage(signed).symbolicName()).isEqualTo("org.acme.a");
+        StagedJar staged = staging.stage(signed);
+        assertThat(staged.symbolicName()).isEqualTo("org.acme.a");
+        assertThat(staged.signers())
+                .singleElement()
+                .satisfies(path -> assertThat(path.getCertificates().get(0)).isEqualTo(keys.certificate("test")));
     }
 
     @ParameterizedTest
@@ -223,7 +185,7 @@ class SignedJarTest {
     void isTakenWithASecondSignatureOfAllOfIt() throws Exception {
         Path both = sign(read(signed), "other");
         assertThat(read(both)).containsKeys("META-INF/TEST.SF", "META-INF/OTHER.SF");
-        assertThat(staging.stage(both).symbolicName()).isEqualTo("org.acme.a");
+        assertThat(staging.stage(both).signers()).hasSize(2);
     }
 
     @Test

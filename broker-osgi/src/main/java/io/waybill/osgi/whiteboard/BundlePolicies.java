@@ -1,0 +1,81 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.policy.BundlePolicy;
+import io.waybill.dispatch.Provider;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Bundle policies of a node. A policy that was added is required until its bundle is uninstalled: while it is away, no
+ * jar is installed.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class BundlePolicies {
+
+    private final Map<List<String>, Required> required = new LinkedHashMap<>(); // guarded by itself
+
+    /**
+     * A policy that must allow each jar. Immutable.
+     *
+     * @param policy null while it is away
+     * @param contextClassLoader set for every call of the policy
+     */
+    public record Required(Provider provider, BundlePolicy policy, ClassLoader contextClassLoader) {
+
+        public boolean isAway() {
+            return policy == null;
+        }
+    }
+
+    /** Adds a policy, which replaces the one that the provider has under this name. Returns a step that withdraws it. */
+    Runnable add(Provider provider, String name, BundlePolicy policy, ClassLoader contextClassLoader) {
+        List<String> key = List.of(provider.name(), name);
+        Required added = new Required(provider, policy, contextClassLoader);
+        synchronized (required) {
+            required.put(key, added);
+        }
+        return () -> {
+            synchronized (required) {
+                required.replace(key, added, new Required(provider, null, null));
+            }
+        };
+    }
+
+    /** Requires a policy of a provider whose bundle is away. */
+    public void require(Provider provider) {
+        synchronized (required) {
+            required.putIfAbsent(List.of(provider.name(), ""), new Required(provider, null, null));
+        }
+    }
+
+    /** Notes that a provider has added all its policies: if it has some, others that it had are no longer required. */
+    public void completed(String providerName) {
+        synchronized (required) {
+            boolean hasSome = required.values().stream().anyMatch(each -> isOf(providerName, each) && !each.isAway());
+            if (hasSome) {
+                required.values().removeIf(each -> isOf(providerName, each) && each.isAway());
+            }
+        }
+    }
+
+    /** Lifts all policies of a provider: its bundle was uninstalled. */
+    public void forget(String providerName) {
+        synchronized (required) {
+            required.values().removeIf(each -> isOf(providerName, each));
+        }
+    }
+
+    private static boolean isOf(String providerName, Required policy) {
+        return policy.provider().name().equals(providerName);
+    }
+
+    /** Returns the policies that must all allow a jar. */
+    public List<Required> required() {
+        synchronized (required) {
+            return new ArrayList<>(required.values());
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.policy.BundlePolicy;
+import io.waybill.dispatch.Provider;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.wiring.BundleWiring;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Registers the {@link BundlePolicy} services of bundles. A policy whose service disappears remains required until its
+ * bundle is uninstalled.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
+ */
+final class BundlePolicyWhiteboard extends ServiceWhiteboard<BundlePolicy, Runnable> {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BundlePolicyWhiteboard.class);
+
+    private final BundlePolicies policies;
+
+    BundlePolicyWhiteboard(BundleContext context, BundlePolicies policies, ServiceProblems problems) {
+        super(context, BundlePolicy.class, "a bundle policy", problems);
+        this.policies = policies;
+    }
+
+    @Override
+    Runnable add(Provider provider, BundlePolicy policy, ServiceReference<BundlePolicy> reference, long mark) {
+        Object component = reference.getProperty(AccessPolicyWhiteboard.COMPONENT);
+        String name = component == null ? policy.getClass().getName() : component.toString();
+        LOG.info("{} decides which bundles are installed", provider);
+        ClassLoader loader = reference.getBundle().adapt(BundleWiring.class).getClassLoader();
+        return policies.add(provider, name, policy, loader);
+    }
+
+    @Override
+    void missing(Provider provider) {
+        policies.require(provider);
+    }
+
+    @Override
+    void remove(Runnable withdrawal) {
+        withdrawal.run();
+    }
+}

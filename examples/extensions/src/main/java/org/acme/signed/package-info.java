@@ -1,0 +1,2 @@
+/** Bundle policy by the certificates that signed a jar. */
+package org.acme.signed;
