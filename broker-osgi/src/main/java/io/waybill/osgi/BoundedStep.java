@@ -4,6 +4,7 @@ import io.waybill.host.Threads;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -48,25 +49,27 @@ final class BoundedStep {
      * @throws BundleRefusedException {@link Reason#START_FAILED} with the innermost cause when the step throws
      */
     Ended run(String threadName, Duration limit, Step step) throws BundleRefusedException {
-        CompletableFuture<Void> done = new CompletableFuture<>();
+        // what it threw, if anything: completed exceptionally, the future would make a text of a bundle's own exception
+        CompletableFuture<Optional<Throwable>> done = new CompletableFuture<>();
         Thread thread = start(threadName, () -> {
             Thread.currentThread().setContextClassLoader(BoundedStep.class.getClassLoader());
             Thread.interrupted(); // this interrupt is not for the bundle; the limit sends its own
             try {
                 step.run();
-                done.complete(null);
+                done.complete(Optional.empty());
             } catch (Throwable e) { // the boundary around a bundle's code: passed to the waiting thread below
-                done.completeExceptionally(e);
+                done.complete(Optional.of(e));
             }
         });
         try {
-            await(threadName, limit, done);
+            Optional<Throwable> thrown = await(threadName, limit, done);
+            if (thrown.isPresent()) {
+                throw new BundleRefusedException(Reason.START_FAILED, innermost(thrown.get()), thrown.get());
+            }
             return Ended.IN_TIME;
         } catch (TimeoutException e) {
             thread.interrupt();
             return awaitInterrupted(done);
-        } catch (ExecutionException e) {
-            throw new BundleRefusedException(Reason.START_FAILED, innermost(e.getCause()), e.getCause());
         } catch (InterruptedException e) {
             thread.interrupt();
             Thread.currentThread().interrupt();
@@ -74,16 +77,24 @@ final class BoundedStep {
         }
     }
 
-    private static void await(String step, Duration limit, CompletableFuture<Void> done)
-            throws InterruptedException, ExecutionException, TimeoutException {
+    private static <T> T await(String step, Duration limit, CompletableFuture<T> done)
+            throws InterruptedException, TimeoutException {
         try {
-            done.get(Math.min(QUIET.toNanos(), limit.toNanos()), TimeUnit.NANOSECONDS);
+            return get(done, Math.min(QUIET.toNanos(), limit.toNanos()));
         } catch (TimeoutException e) {
             if (limit.compareTo(QUIET) <= 0) {
                 throw e;
             }
             LOG.info("Waiting for: {}; it has up to {} s", step, limit.toSeconds());
-            done.get(limit.minus(QUIET).toNanos(), TimeUnit.NANOSECONDS);
+            return get(done, limit.minus(QUIET).toNanos());
+        }
+    }
+
+    private static <T> T get(CompletableFuture<T> done, long limitNs) throws InterruptedException, TimeoutException {
+        try {
+            return done.get(limitNs, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("it is never completed exceptionally", e);
         }
     }
 
@@ -95,31 +106,36 @@ final class BoundedStep {
         }
     }
 
-    private static Ended awaitInterrupted(CompletableFuture<Void> done) {
+    private static Ended awaitInterrupted(CompletableFuture<?> done) {
         try {
-            done.get(INTERRUPT_LIMIT.toNanos(), TimeUnit.NANOSECONDS);
+            get(done, INTERRUPT_LIMIT.toNanos());
             return Ended.INTERRUPTED;
         } catch (TimeoutException e) {
             return Ended.NEVER;
-        } catch (ExecutionException e) {
-            return Ended.INTERRUPTED;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Ended.NEVER;
         }
     }
 
-    /** Returns the text of the innermost cause, with its type; or the host's reason for a refusal. */
+    /**
+     * Returns the text of the innermost cause, with its type; or the host's reason for a refusal. Does not throw, although
+     * the error may be of a bundle's own class.
+     */
     static String innermost(Throwable error) {
-        Throwable cause = error;
-        for (int depth = 0; cause.getCause() != null && depth < 50; depth++) {
-            if (cause instanceof Threads.RefusedException) {
-                return cause.getMessage();
+        try {
+            Throwable cause = error;
+            for (int depth = 0; cause.getCause() != null && depth < 50; depth++) {
+                if (cause instanceof Threads.RefusedException) {
+                    return cause.getMessage();
+                }
+                cause = cause.getCause();
             }
-            cause = cause.getCause();
+            return cause.getMessage() == null
+                    ? cause.getClass().getName()
+                    : cause.getClass().getName() + ": " + cause.getMessage();
+        } catch (Throwable inText) {
+            return error.getClass().getName();
         }
-        return cause.getMessage() == null
-                ? cause.getClass().getName()
-                : cause.getClass().getName() + ": " + cause.getMessage();
     }
 }

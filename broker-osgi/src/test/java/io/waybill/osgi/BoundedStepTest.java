@@ -1,12 +1,14 @@
 package io.waybill.osgi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.waybill.host.Host;
+import io.waybill.osgi.jar.BundleRefusedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -55,6 +57,22 @@ class BoundedStepTest {
 
         assertThat(ended).isEqualTo(BoundedStep.Ended.IN_TIME);
         assertThat(seen.get()).isEqualTo("Waiting for: start org.acme.slow; it has up to 600 s");
+    }
+
+    /** An exception of a bundle's own class throws from its own methods, too. */
+    @Test
+    void namesAnErrorThatCannotBeShown() {
+        RuntimeException hostile = new RuntimeException() {
+            @Override
+            public String getMessage() {
+                throw new IllegalStateException("twice");
+            }
+        };
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> bounded.run("start org.acme.hostile", LONG, () -> {
+                    throw hostile;
+                }))
+                .withMessage(hostile.getClass().getName());
     }
 
     @Test
