@@ -2,9 +2,11 @@ package io.waybill.dispatch;
 
 import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -123,6 +125,11 @@ public final class HandlerEntry {
     /** Returns whether its calls are expected to be short: not more than one in some sixty has been long. */
     public boolean isShort() {
         return score >= SHORT_FROM;
+    }
+
+    /** Returns the descriptions of operations of its handler, the same list under each key. */
+    public List<OperationDescription> descriptions() {
+        return spec.descriptions();
     }
 
     /** Returns the policy for its requests when the worker ends and returns. */

@@ -1,8 +1,11 @@
 package io.waybill.dispatch;
 
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.OperationDescription;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Handler with its declared properties.
@@ -13,6 +16,7 @@ import java.util.Objects;
  * @param contextClassLoader set for every call of the handler
  * @param delivery policy for its requests when the worker dies and returns
  * @param executor executor of the provider; closed by its creator, after the handler was withdrawn
+ * @param descriptions descriptions of operations that it takes; at most {@value #MAX_DESCRIPTIONS}
  */
 public record HandlerSpec(
         List<HandlerKey> keys,
@@ -22,10 +26,16 @@ public record HandlerSpec(
         int ranking,
         ClassLoader contextClassLoader,
         DeliveryPolicy delivery,
-        HandlerExecutor executor) {
+        HandlerExecutor executor,
+        List<OperationDescription> descriptions) {
 
     /** Max keys of a handler: each is copied with every change of the handlers, and shown to operators. */
     public static final int MAX_KEYS = 10_000;
+
+    private static final int MAX_SHOWN = 10;
+
+    /** Max descriptions of a handler: they stay in memory, some 40 KB each at most. */
+    public static final int MAX_DESCRIPTIONS = 1_000;
 
     public HandlerSpec {
         if (keys.size() > MAX_KEYS) {
@@ -43,6 +53,8 @@ public record HandlerSpec(
         Objects.requireNonNull(contextClassLoader);
         Objects.requireNonNull(delivery);
         Objects.requireNonNull(executor);
+        descriptions = List.copyOf(descriptions);
+        requireHandled(descriptions, keys);
     }
 
     /** Creates a specification with at-most-once delivery. */
@@ -54,7 +66,16 @@ public record HandlerSpec(
             int ranking,
             ClassLoader contextClassLoader,
             HandlerExecutor executor) {
-        this(keys, handler, nonBlocking, provider, ranking, contextClassLoader, DeliveryPolicy.AT_MOST_ONCE, executor);
+        this(
+                keys,
+                handler,
+                nonBlocking,
+                provider,
+                ranking,
+                contextClassLoader,
+                DeliveryPolicy.AT_MOST_ONCE,
+                executor,
+                List.of());
     }
 
     /** Returns the reason for rejecting a handler with this number of keys. */
@@ -65,7 +86,48 @@ public record HandlerSpec(
 
     /** Returns a copy with another delivery policy. */
     public HandlerSpec withDelivery(DeliveryPolicy other) {
-        return new HandlerSpec(keys, handler, nonBlocking, provider, ranking, contextClassLoader, other, executor);
+        return new HandlerSpec(
+                keys, handler, nonBlocking, provider, ranking, contextClassLoader, other, executor, descriptions);
+    }
+
+    /**
+     * Returns a copy with descriptions of operations.
+     *
+     * @throws IllegalArgumentException when it does not handle one of them, or they are too many
+     */
+    public HandlerSpec withDescriptions(List<OperationDescription> all) {
+        return new HandlerSpec(
+                keys, handler, nonBlocking, provider, ranking, contextClassLoader, delivery, executor, all);
+    }
+
+    /**
+     * Checks that a handler of these keys takes each described operation.
+     *
+     * @throws IllegalArgumentException when it does not, or one is described twice, or they are too many
+     */
+    private static void requireHandled(List<OperationDescription> descriptions, List<HandlerKey> keys) {
+        if (descriptions.size() > MAX_DESCRIPTIONS) {
+            throw new IllegalArgumentException("a handler describes at most " + MAX_DESCRIPTIONS
+                    + " operations, and one describes " + descriptions.size());
+        }
+        Set<HandlerKey> described = new HashSet<>();
+        for (OperationDescription each : descriptions) {
+            HandlerKey key = HandlerKey.parse(each.name());
+            if (!isHandled(key, keys)) {
+                throw new IllegalArgumentException("the description of operation " + each.name()
+                        + ": expected a key of its handler, which takes "
+                        + keys.stream().limit(MAX_SHOWN).map(HandlerKey::text).toList()
+                        + (keys.size() > MAX_SHOWN ? " and " + (keys.size() - MAX_SHOWN) + " more" : ""));
+            }
+            if (!described.add(key)) {
+                throw new IllegalArgumentException("a handler describes the operation " + each.name() + " twice");
+            }
+        }
+    }
+
+    /** Returns whether a handler of these keys takes the requests of a key, by the key itself or by a pattern. */
+    public static boolean isHandled(HandlerKey key, List<HandlerKey> keys) {
+        return keys.contains(key) || HandlerKey.patternsFor(key).stream().anyMatch(keys::contains);
     }
 
     /** Returns a handler for one key that may block, with the ranking 0 and its own class loader. */

@@ -4,7 +4,9 @@ import io.waybill.api.admin.HandlerInfo;
 import io.waybill.host.Clock;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.agrona.DirectBuffer;
@@ -161,6 +163,14 @@ public final class HandlerTable {
     /** Returns the handler of exactly this key; null when there is none. */
     public HandlerEntry forKey(HandlerKey key) {
         return entry(byKey.get(key));
+    }
+
+    /** Returns the handlers in service, one for each key. */
+    public List<HandlerEntry> entries() {
+        return byKey.values().stream()
+                .map(HandlerTable::entry)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     /** Returns why {@link #forType} returned null. */

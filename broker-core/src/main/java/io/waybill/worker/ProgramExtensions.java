@@ -7,6 +7,7 @@ import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.intercept.IgnoresMessage;
@@ -125,7 +126,8 @@ final class ProgramExtensions implements AutoCloseable {
             commands().add(providerOf(type), command);
         }
         if (extension instanceof MessageHandler handler) {
-            addHandler(handler, null, declared(type, HandlesMessage.class).value());
+            String[] keys = declared(type, HandlesMessage.class).value();
+            addHandler(handler, null, OperationDescription.declaredBy(type), keys);
         }
     }
 
@@ -160,9 +162,11 @@ final class ProgramExtensions implements AutoCloseable {
      * Installs a handler.
      *
      * @param delivery null for the one that the handler's class declares
-     * @throws IllegalArgumentException when a key is not one, or another handler has it
+     * @throws IllegalArgumentException when a key is not one, or another handler has it, or a description is of another
+     *     operation
      */
-    void addHandler(MessageHandler handler, DeliveryPolicy delivery, String... texts) {
+    void addHandler(
+            MessageHandler handler, DeliveryPolicy delivery, List<OperationDescription> descriptions, String... texts) {
         Class<?> type = handler.getClass();
         Provider provider = providerOf(type);
         List<HandlerKey> keys = handlerKeys(texts);
@@ -183,7 +187,16 @@ final class ProgramExtensions implements AutoCloseable {
                 0,
                 type.getClassLoader(),
                 delivery == null ? declaredDelivery(type) : delivery,
-                executor));
+                executor,
+                descriptions));
+    }
+
+    /** Returns the descriptions of a handler's class that are of one key. */
+    static List<OperationDescription> declaredFor(String key, MessageHandler handler) {
+        List<HandlerKey> keys = keys(key);
+        return OperationDescription.declaredBy(handler.getClass()).stream()
+                .filter(each -> HandlerSpec.isHandled(HandlerKey.parse(each.name()), keys))
+                .toList();
     }
 
     private static DeliveryPolicy declaredDelivery(Class<?> type) {

@@ -5,6 +5,7 @@ import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.event.CallEvents;
 import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.policy.AccessPolicy;
@@ -98,7 +99,21 @@ public final class Waybill {
     public Waybill with(String key, MessageHandler handler) {
         Objects.requireNonNull(handler);
         ProgramExtensions.handlerKeys(key);
-        extensions.add(installed -> installed.addHandler(handler, null, key));
+        List<OperationDescription> declared = ProgramExtensions.declaredFor(key, handler);
+        extensions.add(installed -> installed.addHandler(handler, null, declared, key));
+        return this;
+    }
+
+    /**
+     * Adds a handler of the described operation.
+     *
+     * @param operation its name is the key of the handler
+     * @throws IllegalArgumentException when the name is no key
+     */
+    public Waybill with(OperationDescription operation, MessageHandler handler) {
+        Objects.requireNonNull(handler);
+        ProgramExtensions.handlerKeys(operation.name());
+        extensions.add(installed -> installed.addHandler(handler, null, List.of(operation), operation.name()));
         return this;
     }
 
@@ -113,7 +128,8 @@ public final class Waybill {
         Objects.requireNonNull(handler);
         ProgramExtensions.handlerKeys(key);
         DeliveryPolicy policy = DeliveryPolicy.parse(delivery);
-        extensions.add(installed -> installed.addHandler(handler, policy, key));
+        List<OperationDescription> declared = ProgramExtensions.declaredFor(key, handler);
+        extensions.add(installed -> installed.addHandler(handler, policy, declared, key));
         return this;
     }
 

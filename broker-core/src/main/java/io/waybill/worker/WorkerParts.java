@@ -42,6 +42,7 @@ import io.waybill.worker.recover.Recovery;
 import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
+import io.waybill.worker.serve.OperationListing;
 import io.waybill.worker.serve.PeerReceiver;
 import io.waybill.worker.serve.RequestDispatcher;
 import io.waybill.worker.serve.ServeParts;
@@ -158,6 +159,7 @@ final class WorkerParts {
                 new NotedOutcomes(directory.path(), host));
         calls = calling.calls;
         references = new WorkerReferences(directory, settings.references(), calls, links);
+        references.respondTo(OperationListing.NAME, new OperationListing(registry));
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
         WorkerInNameOf.Origin origin =

@@ -3,6 +3,8 @@ package io.waybill.osgi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.waybill.api.handler.FieldType;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
@@ -96,6 +98,55 @@ class UnusableServicesBundleTest {
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(jar))
                 .withMessageContaining("a converter says which device type it serves");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "name = \"text.cuont\", summary = \"Counts.\" | the description of operation text.cuont: expected a key of"
+                        + " its handler, which takes [text.count]",
+                "name = \"text.count\", summary = \"\" | the description of operation text.count: the summary has 1 to 200"
+                        + " chars, and this one has 0",
+                "name = \"text.count\", summary = \"Counts.\", argumentsOf = gone.Arguments.class | the descriptions of"
+                        + " operations of acme.Count can't be read: java.lang.TypeNotPresentException",
+                "name = \"text.count\", summary = \"Counts.\", argumentsOf = Count.Of.class | the descriptions of"
+                        + " operations of acme.Count can't be read: java.lang.NoClassDefFoundError",
+            })
+    void refuseTheirBundleWhenADescriptionIsWrong(String description, String problem) throws Exception {
+        Path jar = describing("2.0.0", description);
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining(problem);
+        assertThat(node.response()).as("of the version that served before").isEqualTo("one");
+    }
+
+    @Test
+    void keepTheirDescriptionWhenItIsRight() throws Exception {
+        node.bundles().uninstall("org.acme.count");
+        String record = ", argumentsOf = Count.Words.class";
+        node.bundles().install(describing("1.0.0", "name = \"text.count\", summary = \"Counts.\"" + record));
+
+        assertThat(node.entry("text.count").descriptions())
+                .containsExactly(OperationDescription.of("text.count", "Counts.")
+                        .argument("text", FieldType.TEXT, "what is counted"));
+    }
+
+    /** A handler of text.count with a description, and a package that it can't see. */
+    private Path describing(String version, String description) throws Exception {
+        return forge.bundle("org.acme.count", version)
+                .library("gone", "Arguments", "public record Arguments(String text) {}")
+                .source("Count", """
+                        @Component @HandlesMessage("text.count") @DescribesOperation(DESCRIPTION)
+                        public final class Count implements MessageHandler {
+                            public record Words(@FieldText("what is counted") String text) {}
+                            public record Of(gone.Arguments arguments) {}
+                            @Override public void handle(Message message, Outbox outbox) { outbox.response(); }
+                        }
+                        """.replace("DESCRIPTION", description))
+                .header("Import-Package", "!gone,*")
+                .build();
     }
 
     @Test

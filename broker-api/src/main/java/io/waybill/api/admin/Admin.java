@@ -11,9 +11,11 @@ import io.waybill.api.Value;
 import io.waybill.api.policy.AccessPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -35,6 +37,8 @@ public final class Admin {
 
     /** Limit of a call. An operation on a bundle waits until its requests have ended. */
     public static final Duration DEFAULT_LIMIT = Duration.ofMinutes(2);
+
+    private static final int MAX_OPERATIONS = 100_000;
 
     private final Caller caller;
     private final Duration limit;
@@ -63,6 +67,38 @@ public final class Admin {
     public List<HandlerInfo> handlers(String node) {
         record Listed(List<HandlerInfo> handlers) {}
         return call(node, "handlers.list", Map.of(), Listed.class).handlers();
+    }
+
+    /**
+     * Returns what a worker serves, in the order of names, with the descriptions of the operations. The worker need not
+     * be a node. A list of more than 100,000 operations ends there.
+     */
+    public List<OperationInfo> operations(String worker) {
+        record Part(List<OperationInfo> operations, boolean more) {}
+        List<OperationInfo> all = new ArrayList<>();
+        String after = "";
+        while (true) {
+            Part part = call(worker, "operations.list", Map.of("after", Value.of(after)), Part.class);
+            all.addAll(part.operations());
+            String last = all.isEmpty() ? "" : all.get(all.size() - 1).name();
+            if (!part.more() || last.compareTo(after) <= 0 || all.size() > MAX_OPERATIONS) { // a wrong list ends, too
+                return List.copyOf(all);
+            }
+            after = last;
+        }
+    }
+
+    /**
+     * Returns an operation of a worker, which need not be a node; empty if no handler takes it.
+     *
+     * @param name key of a handler, such as {@code text.count}, or an operation that a pattern matches; else the call is
+     *     {@link ErrorCode#REFUSED}
+     */
+    public Optional<OperationInfo> operation(String worker, String name) {
+        record Part(List<OperationInfo> operations) {}
+        Map<String, Value> fields = Map.of("name", Value.of(name));
+        return call(worker, "operations.list", fields, Part.class).operations().stream()
+                .findFirst();
     }
 
     /** Returns the TorchScript files that a node serves or refused. */

@@ -106,8 +106,13 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         handle(MessageType.RREF_FORK_REQUEST, this::control);
         handle(MessageType.RREF_CHILD_ACCEPT, this::control);
         handle(MessageType.SCRIPT_RREF_FETCH_CALL, new FetchHandler(references, host.clock()));
-        HandlerKey list = new HandlerKey.OfControl(ReferenceListing.NAME);
-        handlers.add(HandlerSpec.of(list, new ReferenceListing(references), PROVIDER, executor));
+        respondTo(ReferenceListing.NAME, new ReferenceListing(references));
+    }
+
+    /** Adds a control operation that this worker serves, with or without bundles. */
+    public void respondTo(String operation, MessageHandler handler) {
+        HandlerKey key = new HandlerKey.OfControl(operation);
+        handlers.add(HandlerSpec.of(key, handler, PROVIDER, executor));
     }
 
     private void handle(MessageType type, MessageHandler handler) {

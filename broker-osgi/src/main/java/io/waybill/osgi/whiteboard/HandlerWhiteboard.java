@@ -5,6 +5,7 @@ import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.LeavesLast;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.ExecutorSettings;
@@ -147,15 +148,24 @@ public final class HandlerWhiteboard
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
         ClassLoader loader = bundle.adapt(BundleWiring.class).getClassLoader();
         OfBundle owner = join(bundle, provider);
-        HandlerSpec spec = new HandlerSpec(
-                keys,
-                handler,
-                isNonBlocking,
-                provider,
-                reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
-                loader,
-                delivery,
-                owner.executor);
+        HandlerSpec spec;
+        try {
+            spec = new HandlerSpec(
+                    keys,
+                    handler,
+                    isNonBlocking,
+                    provider,
+                    reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
+                    loader,
+                    delivery,
+                    owner.executor,
+                    OperationDescription.declaredBy(handler.getClass()));
+        } catch (IllegalArgumentException e) {
+            problems.report(reference, e.getMessage());
+            leave(owner, provider);
+            context.ungetService(reference);
+            return null;
+        }
         Published added = new Published(reference, owner, spec);
         if (!publish(added)) {
             leave(owner, provider);

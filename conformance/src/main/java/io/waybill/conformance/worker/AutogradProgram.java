@@ -9,7 +9,6 @@ import io.waybill.autograd.Autograd;
 import io.waybill.autograd.BackwardRequests;
 import io.waybill.autograd.ForwardRequests;
 import io.waybill.autograd.PassRequests;
-import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -66,7 +65,6 @@ record AutogradProgram(NativeTensors natives, ScriptEngine engine, Autograd auto
                     PROVIDER,
                     0,
                     type.getClassLoader(),
-                    DeliveryPolicy.AT_MOST_ONCE,
                     executor));
         }
         return new AutogradProgram(natives, engine, autograd);

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.admin.Admin;
+import io.waybill.api.admin.OperationInfo;
+import io.waybill.api.handler.FieldType;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.TrafficOutcome;
 import io.waybill.testing.WaybillExtension;
@@ -30,6 +34,15 @@ class WordCountBundleTest {
         try (Response response = broker.call(count(broker, "to be or not to be"))) {
             assertThat(response.int64("words")).isEqualTo(6);
         }
+    }
+
+    @Test
+    void isDescribedToItsUsers(TestBroker broker) {
+        OperationInfo operation = Admin.of(broker.caller())
+                .operation(TestBroker.SERVER, "text.count")
+                .orElseThrow();
+        assertThat(operation.description().orElseThrow().arguments())
+                .containsExactly(new OperationDescription.Field("text", FieldType.TEXT, false, "what is counted"));
     }
 
     @Test
