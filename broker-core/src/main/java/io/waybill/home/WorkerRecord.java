@@ -82,6 +82,11 @@ public record WorkerRecord(
         return with(state, served(), succession.shownWith(settings));
     }
 
+    /** Returns whether the worker sends requests and reads none. */
+    public boolean onlyCalls() {
+        return CALLS_ONLY.equals(settings.get(ROLE));
+    }
+
     /** Returns the published handlers. */
     Served served() {
         return new Served(serves, atLeastOnce);

@@ -2,6 +2,7 @@ package io.waybill.cli;
 
 import io.waybill.cli.bench.BenchCommand;
 import io.waybill.cli.call.CallCommand;
+import io.waybill.cli.call.OperationsCommand;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.ErrorLines;
@@ -51,6 +52,7 @@ public final class Commands {
         ALL.put("restart", RestartCommand::new);
         ALL.put("reload", ReloadCommand::new);
         ALL.put("call", CallCommand::new);
+        ALL.put("operations", OperationsCommand::new);
         ALL.put("workers", WorkersCommand::new);
         ALL.put("top", TopCommand::new);
         ALL.put("rrefs", RRefsCommand::new);

@@ -73,7 +73,7 @@ function _waybill_names() {
       ;;
   esac
   case $previous in
-    --to | --from | --node | stop | restart | reload | forget) [ "${COMP_WORDS[1]}" = bundle ] && [ "$previous" != --node ] || {
+    --to | --from | --node | --worker | stop | restart | reload | forget) [ "${COMP_WORDS[1]}" = bundle ] && [ "$previous" != --node ] || {
       _waybill_workers $which
       return
     } ;;
@@ -81,6 +81,7 @@ function _waybill_names() {
   esac
   case ${COMP_WORDS[1]} in
     call) _waybill_operations "$(_waybill_option --to)" ;;
+    operations) _waybill_operations "$(_waybill_option --worker)" ;;
     bundle)
       case ${COMP_WORDS[2]} in start | stop | uninstall) _waybill_bundles "$(_waybill_option --node)" ;; esac
       ;;

@@ -97,6 +97,9 @@ class CompletionTest {
         assertThat(offered("waybill", "call", "--to", "ps0", "")).containsExactlyInAnyOrder("text.count", "text.trim");
         assertThat(offered("waybill", "call", "--to", "ps0", "text.c")).containsExactly("text.count");
         assertThat(offered("waybill", "call", "--to", "trainer-7", "text.c")).isEmpty();
+        assertThat(offered("waybill", "operations", "--worker", "")).containsExactly("ps0");
+        assertThat(offered("waybill", "operations", "--worker", "ps0", "text.c"))
+                .containsExactly("text.count");
     }
 
     @Test

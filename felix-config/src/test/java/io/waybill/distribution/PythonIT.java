@@ -126,6 +126,19 @@ class PythonIT {
     }
 
     @Test
+    void describedOperationsAreFunctionsOfAModule() throws Exception {
+        String bundle = DISTRIBUTION.resolve("examples/word-count-1.0.0.jar").toString();
+        assertThat(run(waybill(), "bundle", "install", "--node", "ps0", bundle).exitCode())
+                .isZero();
+        Result module = run(waybill(), "operations", "--worker", "ps0", "--python");
+        assertThat(module.exitCode()).as(module.err()).isZero();
+        Files.writeString(directory.resolve("ps0_operations.py"), module.out());
+
+        String program = "from ps0_operations import text_count; print(text_count(text='to be or not to be'))";
+        assertThat(run(PYTHON.toString(), "-B", "-c", program)).isEqualTo(new Result(0, "{'words': 6}\n", ""));
+    }
+
+    @Test
     void aProgramStartsItsGatewayInAHomeThatIsNotThere() throws Exception {
         Path home = directory.resolve("g/h"); // a path of a socket has 106 bytes at most
         environment.put("WAYBILL_HOME", home.toString());

@@ -5,14 +5,17 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.api.admin.Admin;
 import io.waybill.cli.argument.CallArguments;
 import io.waybill.cli.command.CallErrorText;
 import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.show.ShellWord;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
 import io.waybill.home.Served;
 import io.waybill.home.WorkerRecord;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -30,10 +33,12 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
     /** Length of names from which a record may lack some, because it is nearly full. */
     private static final int FULL_RECORD = Served.MAX_NAME_BYTES / 4 * 3;
 
+    private static final Duration DESCRIPTION_LIMIT = Duration.ofSeconds(5);
+
     CommandFailedException explained(CallException failure) {
         Optional<Peer> callee = caller.peer(to);
         String text = named(failure.getMessage(), callee);
-        text += typed(failure);
+        text += typed(failure) + described(failure);
         if (failure.messageId() != MessageId.NONE) {
             text += parked(failure, callee) + "; its record: waybill journal show "
                     + MessageId.text(failure.messageId());
@@ -64,6 +69,28 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
                 .findFirst()
                 .map(word -> "; text was sent, and " + word + " sends a value")
                 .orElse("");
+    }
+
+    /**
+     * Returns the described arguments of an operation that refused its arguments, or where a callee's operations are
+     * listed. The handler has decided; the description only helps to correct the call.
+     */
+    private String described(CallException failure) {
+        if (failure.code() == ErrorCode.UNKNOWN_OPERATION && request.type() == MessageType.NAMED_CALL) {
+            return "; see what it serves: waybill operations --worker " + ShellWord.quoted(to);
+        }
+        if (failure.code() != ErrorCode.MALFORMED_BODY || operation == null) {
+            return "";
+        }
+        try {
+            return Admin.of(caller.worker()).withLimit(DESCRIPTION_LIMIT).operation(to, key().text()).stream()
+                    .flatMap(found -> found.description().stream())
+                    .map(found -> "; " + OperationText.arguments(found))
+                    .findFirst()
+                    .orElse("");
+        } catch (CallException | IllegalArgumentException e) {
+            return ""; // the failure of the call itself is what matters
+        }
     }
 
     /** Returns a hint for a request that waited for the return of a handler: the timeout alone would not show this. */

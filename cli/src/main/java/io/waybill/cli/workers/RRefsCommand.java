@@ -113,9 +113,7 @@ public final class RRefsCommand implements Callable<Integer> {
     }
 
     private static boolean onlyCalls(Peer peer) {
-        return peer.record()
-                .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
-                .orElse(false);
+        return peer.record().map(WorkerRecord::onlyCalls).orElse(false);
     }
 
     private static Said said(Peer peer, CompletableFuture<Response> pending) {

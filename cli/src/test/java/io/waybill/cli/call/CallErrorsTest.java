@@ -6,7 +6,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.FieldType;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.OperationDescription;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.dispatch.ExecutorSettings;
@@ -25,6 +27,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -136,6 +139,37 @@ class CallErrorsTest {
         String id = line.replaceAll(".*show (\\S+) .*\n", "$1");
         assertThat(run("journal", "show", id)).isZero();
         assertThat(out.toString()).contains("error    MALFORMED_BODY");
+    }
+
+    @Test
+    void namesTheDescribedArgumentsOfARefusedCall() throws IOException {
+        Provider provider = new Provider("test", "1.0.0");
+        OperationDescription description = OperationDescription.of("text.count", "Counts the words of a text.")
+                .argument("text", FieldType.TEXT, "what is counted")
+                .optionalArgument("max", FieldType.INTEGER, "where it ends");
+        registry.add(HandlerSpec.of(
+                        HandlerKey.parse("text.count"),
+                        (message, outbox) -> outbox.response().text("text", message.text("text")),
+                        provider,
+                        registry.newExecutor(provider, ExecutorSettings.forProcessors(2)))
+                .withDescriptions(List.of(description)));
+        worker.ready(Map.of());
+
+        assertThat(failure("text.count", "txt=a"))
+                .contains(
+                        "the field text is missing; text.count takes text (text), max (integer, optional); its record: ")
+                .endsWith("[MALFORMED_BODY]\n");
+        assertThat(run("call", "--to", "ps0", "text.count", "text=a", "other=b"))
+                .as("a call that the handler accepts, with an argument that is not described")
+                .isZero();
+    }
+
+    @Test
+    void saysWhereOperationsAreListedWhenOneIsUnknown() throws IOException {
+        worker.ready(Map.of());
+        assertThat(failure("text.cuont"))
+                .contains("; see what it serves: waybill operations --worker ps0; its record: ")
+                .endsWith("[UNKNOWN_OPERATION]\n");
     }
 
     @Test
