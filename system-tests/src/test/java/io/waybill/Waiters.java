@@ -14,6 +14,7 @@ final class Waiters {
             "io.waybill.autograd.",
             "io.waybill.cli.",
             "io.waybill.cuda.",
+            "io.waybill.http.",
             "io.waybill.metrics.",
             "io.waybill.osgi.",
             "io.waybill.profiler.",

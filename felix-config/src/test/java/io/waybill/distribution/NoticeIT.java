@@ -29,7 +29,7 @@ class NoticeIT {
         assertThat(named("lib")).isEqualTo(foreign("lib", 1));
         assertThat(named("lib/native")).isEqualTo(foreign("lib/native", 1));
         TreeSet<String> bundles = foreign("bundles", 2);
-        bundles.addAll(List.of("metrics", "torch-runtime")); // our own, with classes of others
+        bundles.addAll(List.of("http", "metrics", "torch-runtime")); // our own, with classes of others
         assertThat(named("bundles")).isEqualTo(bundles);
         TreeSet<String> optional = foreign("optional", 1);
         optional.add("cuda-runtime"); // ours, with classes and a library of others

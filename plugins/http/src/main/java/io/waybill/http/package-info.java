@@ -1,0 +1,9 @@
+/**
+ * Pages over HTTP, on the loopback interface or a Unix socket.
+ *
+ * <p>Start at {@link io.waybill.http.WebPages}.
+ */
+@Version("1.0.0")
+package io.waybill.http;
+
+import org.osgi.annotation.versioning.Version;
