@@ -36,7 +36,7 @@ class MetricsIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
     private static final Pattern SERVED_AT =
-            Pattern.compile(" INFO  \\[[^\n]*\\] HttpEndpoint: Metrics are served at 127\\.0\\.0\\.1:(\\d+)\\n");
+            Pattern.compile(" INFO  \\[[^\n]*\\] PageServer: \\[[^\n]*] are served at 127\\.0\\.0\\.1:(\\d+)\\n");
     private static final String TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
     @TempDir
@@ -58,7 +58,8 @@ class MetricsIT {
     }
 
     private Command node(String name, String... more) throws Exception {
-        List<String> words = new ArrayList<>(List.of("node", "--name", name, "--shipped", "io.waybill.metrics"));
+        List<String> words =
+                new ArrayList<>(List.of("node", "--name", name, "--shipped", "io.waybill.http,io.waybill.metrics"));
         words.addAll(List.of(more));
         Command started = begin(words.toArray(String[]::new));
         Command.until("ready " + name, () -> {
@@ -122,7 +123,7 @@ class MetricsIT {
 
     @Test
     void oneLineServesTheFiguresOfTheWholeHome() throws Exception {
-        assertThat(node.err()).doesNotContain("Metrics are served");
+        assertThat(node.err()).doesNotContain("are served");
         configure("otlp.endpoint = http://127.0.0.1:9\notlp.interval = soon");
         Command.until(
                 "the log says what is wrong", () -> node.err().contains("otlp.interval is from 1 to 3600 s: soon"));
@@ -146,7 +147,7 @@ class MetricsIT {
         assertThat(get(page.resolve("/healthz"))).isEqualTo("ok\n");
 
         Path next = directory.resolve("metrics-next.jar");
-        BundleMaker.writeOtherVersion(bundle(), "0.1.9", next);
+        BundleMaker.writeOtherVersion(bundle("metrics"), "0.1.9", next);
         output("bundle", "update", "--node", "ps0", next.toString());
         assertThat(output("bundle", "list", "--node", "ps0")).contains("0.1.9");
         Command.until(
@@ -163,10 +164,49 @@ class MetricsIT {
         count("ps0");
     }
 
-    private static Path bundle() throws IOException {
-        try (var jars = Files.newDirectoryStream(DISTRIBUTION.resolve("bundles/10"), "metrics-*.jar")) {
+    private static Path bundle(String name) throws IOException {
+        try (var jars = Files.newDirectoryStream(DISTRIBUTION.resolve("bundles/10"), name + "-*.jar")) {
             return jars.iterator().next();
         }
+    }
+
+    @Test
+    void theServerIsUpdatedAndRemoved() throws Exception {
+        configure("listen = 127.0.0.1:0");
+        Command.until("it is served", () -> SERVED_AT.matcher(node.err()).find());
+        Path next = directory.resolve("http-next.jar");
+        BundleMaker.writeOtherVersion(bundle("http"), "0.1.9", next);
+        for (int i = 1; i <= 3; i++) {
+            int count = i + 1;
+            output("bundle", "update", "--node", "ps0", (i % 2 == 1 ? next : bundle("http")).toString());
+            Command.until(
+                    "the next version serves",
+                    () -> SERVED_AT.matcher(node.err()).results().count() == count);
+        }
+        Matcher last = SERVED_AT.matcher(node.err());
+        String port =
+                last.results().reduce((first, second) -> second).orElseThrow().group(1);
+        assertThat(get(URI.create("http://127.0.0.1:" + port + "/healthz"))).isEqualTo("ok\n");
+        Command.until("the class loaders of the versions before are unreachable", () -> {
+            collectGarbage();
+            return output("call", "--to", "ps0", "control:loaders.leaked", "seconds:=0")
+                    .strip()
+                    .equals("{'loaders': []}");
+        });
+
+        output("bundle", "uninstall", "--node", "ps0", "io.waybill.http");
+        assertThat(output("bundle", "list", "--node", "ps0"))
+                .as("what the metrics bundle lacks")
+                .contains("waiting", "needs package io.waybill.http [1.0.0,2.0.0): no bundle exports it");
+    }
+
+    private void collectGarbage() throws Exception {
+        Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+        Process process = new ProcessBuilder(jcmd.toString(), String.valueOf(node.process.pid()), "GC.run")
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
     }
 
     @Test

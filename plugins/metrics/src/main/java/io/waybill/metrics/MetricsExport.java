@@ -3,8 +3,9 @@ package io.waybill.metrics;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.event.CallEvents;
 import io.waybill.api.metrics.HomeMetrics;
-import io.waybill.metrics.http.HttpEndpoint;
-import io.waybill.metrics.http.Page;
+import io.waybill.http.Page;
+import io.waybill.http.PageRequest;
+import io.waybill.http.WebPages;
 import io.waybill.metrics.jmx.WorkerBeans;
 import io.waybill.metrics.otlp.CallSpans;
 import io.waybill.metrics.otlp.MetricsRequest;
@@ -16,6 +17,8 @@ import java.lang.System.Logger.Level;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Dictionary;
+import java.util.Hashtable;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
@@ -51,19 +54,21 @@ public final class MetricsExport {
     private final Deque<AutoCloseable> exports =
             new ArrayDeque<>(); // exports over OTLP, the latest first; guarded by this
     private WorkerBeans beans; // null for none; guarded by this
-    private HttpEndpoint endpoint; // null for none; guarded by this
-    private volatile NodeFigures figures; // null for none; written under this, read by the endpoint
+    private ServiceRegistration<WebPages> pages; // null for none; guarded by this
+    private volatile NodeFigures figures; // null for none; written under this, read by the pages
 
     @Activate
     public MetricsExport(
-            BundleContext context, @Reference Broker broker, @Reference HomeMetrics home, MetricsSettings.Config config)
-            throws IOException {
+            BundleContext context,
+            @Reference Broker broker,
+            @Reference HomeMetrics home,
+            MetricsSettings.Config config) {
         this.context = context;
         this.broker = broker;
         this.home = home;
         try {
             change(config);
-        } catch (IOException | RuntimeException e) {
+        } catch (RuntimeException e) {
             end();
             throw e;
         }
@@ -71,7 +76,7 @@ public final class MetricsExport {
 
     /** Applies settings. */
     @Modified
-    final synchronized void change(MetricsSettings.Config config) throws IOException {
+    final synchronized void change(MetricsSettings.Config config) {
         if (broker.replay().isPresent()) { // a replay has no figures, and must not use a node's port
             return;
         }
@@ -86,13 +91,15 @@ public final class MetricsExport {
         MetricsSettings former = settings;
         settings = next;
         changeBeans(next);
-        if (endpoint != null && (former == null || !former.listensAs(next))) {
-            close(endpoint);
-            endpoint = null;
+        if (former == null || !former.listensAs(next)) {
+            endPages();
         }
         changeExport(former, next);
-        if (endpoint == null && next.listen().isPresent()) {
-            endpoint = new HttpEndpoint(next.listen().get(), this::page);
+        if (pages == null && next.listen().isPresent()) {
+            Dictionary<String, Object> properties = new Hashtable<>();
+            properties.put(WebPages.LISTEN, next.listen().get().toString());
+            properties.put(WebPages.PATHS, new String[] {"/metrics", "/healthz"});
+            pages = context.registerService(WebPages.class, this::page, properties);
         }
     }
 
@@ -114,7 +121,7 @@ public final class MetricsExport {
         NodeFigures last = figures;
         if (isOther || !isRead || last == null) { // it contains the counts of an export
             figures = isRead ? new NodeFigures(home, broker.self().worker().name()) : null;
-            if (last != null) { // only now, so that the endpoint always has figures
+            if (last != null) { // only now, so that scrapes always have figures
                 close(last);
             }
         }
@@ -123,11 +130,12 @@ public final class MetricsExport {
         }
     }
 
-    private Page page(String path, String accept) throws IOException {
+    private Page page(PageRequest request) throws IOException {
         NodeFigures now = figures;
-        return switch (path) {
-            case "/metrics" -> now == null ? null : now.page(accept);
-            case "/healthz" -> Page.text("200 OK", "ok");
+        return switch (request.path()) {
+            case "/metrics" ->
+                now == null ? null : now.page(request.header("Accept").orElse(""));
+            case "/healthz" -> Page.text(200, "ok");
             default -> null;
         };
     }
@@ -164,6 +172,13 @@ public final class MetricsExport {
                 .orElse(String.valueOf(worker));
     }
 
+    private void endPages() {
+        if (pages != null) {
+            close(pages::unregister);
+            pages = null;
+        }
+    }
+
     private void endExports() {
         while (!exports.isEmpty()) {
             close(exports.pop());
@@ -183,10 +198,7 @@ public final class MetricsExport {
     @Deactivate
     final synchronized void end() {
         settings = null;
-        if (endpoint != null) {
-            close(endpoint);
-            endpoint = null;
-        }
+        endPages();
         endExports();
         if (figures != null) {
             close(figures);

@@ -1,6 +1,6 @@
 package io.waybill.metrics;
 
-import io.waybill.metrics.http.ListenAddress;
+import io.waybill.http.ListenAddress;
 import io.waybill.metrics.otlp.OtlpExporter;
 import java.net.URI;
 import java.time.Duration;

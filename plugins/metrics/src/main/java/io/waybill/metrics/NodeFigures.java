@@ -16,7 +16,7 @@ import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import io.waybill.api.metrics.HomeMetrics;
-import io.waybill.metrics.http.Page;
+import io.waybill.http.Page;
 import io.waybill.metrics.otlp.CallSpans;
 import io.waybill.metrics.otlp.OtlpExporter;
 import java.io.ByteArrayOutputStream;
@@ -70,7 +70,7 @@ final class NodeFigures implements AutoCloseable {
         ExpositionFormatWriter writer = open.accepts(accept) ? open : plain;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         writer.write(out, read());
-        return new Page("200 OK", writer.getContentType(), out.toByteArray());
+        return Page.of(writer.getContentType(), out.toByteArray());
     }
 
     /** Removes Micrometer's listeners from the JVM. */

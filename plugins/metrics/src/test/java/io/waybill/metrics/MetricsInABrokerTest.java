@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Map;
 import javax.management.JMException;
 import javax.management.ObjectName;
@@ -50,7 +51,8 @@ class MetricsInABrokerTest {
 
     @BeforeEach
     void start() throws IOException {
-        broker = TestBroker.start(directory, Path.of("target/classes"));
+        broker = TestBroker.start(
+                directory, Path.of("target/classes"), List.of(Path.of("../http/target/classes")), Map.of());
         settings = directory.resolve("node/conf/io.waybill.metrics.cfg");
         broker.handle(TestBroker.SERVER, "text.count", (message, outbox) -> outbox.respond(Value.of(1)));
         broker.handle(TestBroker.SERVER, "text.fail", (message, outbox) -> {
@@ -107,7 +109,7 @@ class MetricsInABrokerTest {
 
     private static boolean hasThread(String name) {
         return Thread.getAllStackTraces().keySet().stream()
-                .anyMatch(thread -> thread.getName().equals(name) && thread.isAlive());
+                .anyMatch(thread -> thread.getName().startsWith(name) && thread.isAlive());
     }
 
     private static int beans() {
@@ -179,7 +181,7 @@ class MetricsInABrokerTest {
 
     @Test
     void isOffWithoutSettingsAndAfterThem() throws Exception {
-        assertThat(hasThread("waybill-metrics-http")).isFalse();
+        assertThat(hasThread("waybill-http-")).isFalse();
         assertThat(hasThread("waybill-otlp")).isFalse();
         try (OtlpReceiver receiver = new OtlpReceiver()) {
             configure("listen = 127.0.0.1:" + port, "otlp.endpoint = " + receiver.endpoint(), "jmx = true");
@@ -188,7 +190,7 @@ class MetricsInABrokerTest {
             assertThat(hasThread("waybill-otlp")).isTrue();
             Files.delete(settings);
             Waits.until("the port is closed", () -> !isServed());
-            Waits.until("no thread is left", () -> !hasThread("waybill-metrics-http") && !hasThread("waybill-otlp"));
+            Waits.until("no thread is left", () -> !hasThread("waybill-http-") && !hasThread("waybill-otlp"));
             Waits.until("no bean is left", () -> beans() == 0);
         }
     }
@@ -230,7 +232,7 @@ class MetricsInABrokerTest {
         Waits.until("it is served", this::isServed);
         Files.delete(settings);
         configure("listen = 0.0.0.0:" + port);
-        Waits.until("it is off", () -> !isServed() && !hasThread("waybill-metrics-http"));
+        Waits.until("it is off", () -> !isServed() && !hasThread("waybill-http-"));
         call(1);
         Files.delete(settings);
         configure("listen = 127.0.0.1:" + port);
@@ -266,7 +268,7 @@ class MetricsInABrokerTest {
             Waits.until("it is served", this::isServed);
             broker.close();
             assertThat(isServed()).isFalse();
-            assertThat(hasThread("waybill-metrics-http")).isFalse();
+            assertThat(hasThread("waybill-http-")).isFalse();
             assertThat(hasThread("waybill-otlp")).isFalse();
             assertThat(beans()).isZero();
         }
