@@ -104,13 +104,20 @@ class BrokerRowsTest {
     void aPeerListenerThatIsNotifiedOfALossCostsOnlyItself(Row row) throws Exception {
         Culprit culprit = new Culprit(row);
         Set<String> lost = ConcurrentHashMap.newKeySet();
+        Set<String> joined = ConcurrentHashMap.newKeySet();
         OwnedBroker broker = node.server.brokers().open(CULPRIT);
         OwnedBroker other = node.server.brokers().open(OTHER);
         long before = node.handlers.errors().of(CULPRIT.name());
         try (JoinedProcess process =
                 JoinedProcess.start(node.workers.home.path()).awaitReady()) {
-            Subscription subscription = broker.listen(new Listening(culprit));
+            Listening listening = new Listening(culprit);
+            Subscription subscription = broker.listen(listening);
             other.listen(new PeerListener() {
+                @Override
+                public void joined(Incarnation peer) {
+                    joined.add(peer.worker().name());
+                }
+
                 @Override
                 public void lost(Incarnation peer) {
                     lost.add(peer.worker().name());
@@ -119,10 +126,9 @@ class BrokerRowsTest {
             String name = "lost-" + row.how().name().toLowerCase(Locale.ROOT);
             process.say(name);
             assertThat(process.response()).startsWith("joined ");
-            Waits.until(
-                    row + ": the worker is there",
-                    () -> broker.peers().stream()
-                            .anyMatch(peer -> peer.worker().name().equals(name)));
+            Waits.until( // a listener that has not seen the worker is not notified of its loss
+                    row + ": both listeners are notified that the worker is there",
+                    () -> joined.contains(name) && listening.joined.contains(name));
             process.killHard();
             Waits.until(row + ": another listener is notified", () -> lost.contains(name));
             Waits.until(row + ": it misbehaves", () -> culprit.happened() > 0);
@@ -163,9 +169,14 @@ class BrokerRowsTest {
         }
     }
 
-    private record Listening(Culprit culprit) implements PeerListener {
+    private record Listening(Culprit culprit, Set<String> joined) implements PeerListener {
+        Listening(Culprit culprit) {
+            this(culprit, ConcurrentHashMap.newKeySet());
+        }
+
         @Override
         public void joined(Incarnation peer) {
+            joined.add(peer.worker().name());
             culprit.in("joined", this);
         }
 
