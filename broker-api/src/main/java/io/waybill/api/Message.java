@@ -27,6 +27,14 @@ public interface Message {
     /** Returns the worker id of the sender. */
     int from();
 
+    /**
+     * Returns the worker that sent the request: the id of {@link #from()} and the worker's name. In a replay it is the
+     * worker whose journal has the request. Each call returns a new object.
+     *
+     * @throws IllegalStateException after the handler returned
+     */
+    WorkerInfo caller();
+
     /** Returns the id of the request whose handler sent this one; {@link MessageId#NONE} if no handler sent it. */
     long parentId();
 

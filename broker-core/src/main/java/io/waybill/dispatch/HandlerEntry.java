@@ -30,7 +30,7 @@ public final class HandlerEntry {
     private final HandlerKey key;
     private final HandlerSpec spec;
     private final long sinceWallNs;
-    private final long responder;
+    private final ServedBy servedBy;
     private final SelectivelyBlocking selects; // null when the handler blocks for each message, or for none
 
     private final InFlightCount inFlight = new InFlightCount();
@@ -50,7 +50,7 @@ public final class HandlerEntry {
         this.key = key;
         this.spec = spec;
         this.sinceWallNs = sinceWallNs;
-        this.responder = spec.provider().number();
+        this.servedBy = ServedBy.of(spec.provider());
         this.selects = spec.nonBlocking() && spec.handler() instanceof SelectivelyBlocking selecting ? selecting : null;
     }
 
@@ -84,9 +84,9 @@ public final class HandlerEntry {
         return key;
     }
 
-    /** Returns the {@link Provider#number} of its provider. */
-    public long responder() {
-        return responder;
+    /** Returns its provider, as records and events name it. */
+    public ServedBy servedBy() {
+        return servedBy;
     }
 
     public MessageHandler handler() {

@@ -47,6 +47,7 @@ public final class EventView implements CallEvent {
     private long traceIdHigh;
     private long traceIdLow;
     private boolean sampled;
+    private String servedBy = ""; // valid for the kinds BEGUN and RESPONDED, whose creators set it
     private ErrorCode error;
     private long timeNs; // 0 until the first read
     private ListenerEntry inside; // the listener that was called last
@@ -153,6 +154,14 @@ public final class EventView implements CallEvent {
         return this;
     }
 
+    /** Sets the name of the handler's provider, before or after {@link #open}; empty if no handler got the request. */
+    public EventView servedBy(String provider) {
+        if (servedBy != provider) {
+            servedBy = provider;
+        }
+        return this;
+    }
+
     public EventView error(ErrorCode code) {
         if (error != code) {
             error = code;
@@ -173,6 +182,7 @@ public final class EventView implements CallEvent {
                 .parent(parentId)
                 .size(bytes, tensors)
                 .inside(depth)
+                .servedBy(servedBy)
                 .error(error);
         copy.trace(traceIdHigh, traceIdLow, spanId, callerSpanId, sampled);
         copy.operation = name();
@@ -301,6 +311,12 @@ public final class EventView implements CallEvent {
     public int depth() {
         requireOpen();
         return depth;
+    }
+
+    @Override
+    public String responder() {
+        requireOpen();
+        return kind == Kind.BEGUN.ordinal() || kind == Kind.RESPONDED.ordinal() ? servedBy : "";
     }
 
     @Override

@@ -29,6 +29,7 @@ public final class InnerMessage {
     private final InboundMessage message;
     private List<Tensor> tensors = List.of();
     private List<RRef> references = List.of();
+    private String sender = ""; // name of the worker that sent the outermost request
 
     /**
      * Creates a message.
@@ -36,28 +37,34 @@ public final class InnerMessage {
      * @param time function from a deadline to the time until it, called for each reading of the handler
      */
     public InnerMessage(LongUnaryOperator time) {
-        this.message = new InboundMessage(view, time);
+        this.message = new InboundMessage(view, time, () -> sender);
     }
 
     /**
      * Copies the payload, and acquires counts and handles; all or none.
      *
-     * @param outer message that it was inside of
+     * @param outer message that it was inside of, whose sender it has
      * @throws IllegalArgumentException when a request of this type can't be inside another one
      */
     public void open(
-            RecordView outer, MessageType type, ByteBuffer payload, List<Tensor> passed, List<? extends RRef> shared) {
+            RequestSource outer,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> passed,
+            List<? extends RRef> shared) {
         if (!type.isRequest() || !mayBeInside(type.code())) {
             throw new IllegalArgumentException(
                     "a message inside another one is a request, and none of the broker's own: " + type);
         }
+        RecordView around = outer.view();
         int length = payload.remaining();
-        buffer.begin(type, outer.id(), outer.from(), outer.to(), length, 0)
+        buffer.begin(type, around.id(), around.from(), around.to(), length, 0)
                 .flags(0)
-                .deadlineNs(outer.deadlineNs())
-                .sentNs(outer.sentNs())
-                .parent(outer.parent())
+                .deadlineNs(around.deadlineNs())
+                .sentNs(around.sentNs())
+                .parent(around.parent())
                 .payload(payload, length);
+        sender = outer.senderName();
         List<Tensor> retained = retain(passed);
         try {
             references = shared.isEmpty() ? List.of() : PassedObjects.handlesOf(shared);

@@ -1,5 +1,6 @@
 package io.waybill.exchange;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
@@ -8,6 +9,7 @@ import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
@@ -58,7 +60,7 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
             ByteBuffer payload,
             List<Tensor> tensors,
             List<? extends RRef> references) {
-        inner.open(enclosing.source().view(), type, payload, tensors, references);
+        inner.open(enclosing.source(), type, payload, tensors, references);
         outer = enclosing;
         outerEntry = enclosing.entry();
         deadlineNs = enclosing.deadlineNs();
@@ -218,7 +220,10 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
 
     private void reportEnded(Failure failed, boolean here) {
         if (!home.context().reports().isEmpty()) {
-            home.context().reports().respondedInside(view(), depth(), failed == null ? null : failed.code(), here);
+            HandlerEntry by = exchange.entry();
+            ServedBy served = by == null ? ServedBy.NONE : by.servedBy();
+            ErrorCode error = failed == null ? null : failed.code();
+            home.context().reports().respondedInside(view(), depth(), served, error, here);
         }
     }
 
@@ -267,7 +272,9 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
     @Override
     public void reportBegun(HandlerStack stack) {
         if (!home.context().reports().isEmpty()) {
-            home.context().reports().begunInside(view(), depth(), inner.tensorCount());
+            home.context()
+                    .reports()
+                    .begunInside(view(), depth(), exchange.entry().servedBy(), inner.tensorCount());
         }
     }
 

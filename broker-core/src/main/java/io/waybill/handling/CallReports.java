@@ -7,6 +7,7 @@ import io.waybill.api.Request;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.TraceContext;
 import io.waybill.api.event.CallEvent.Kind;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.event.CallListeners;
 import io.waybill.event.EventView;
 import io.waybill.host.Clock;
@@ -122,6 +123,7 @@ public final class CallReports {
     /**
      * Reports a request whose handler is about to be called.
      *
+     * @param event with the name of the handler's provider
      * @param parkedSinceNs on the monotonic clock; 0 if it was not parked
      * @param queuedNs on the clock of events; 0 if it was not queued
      * @param isConverted whether its tensors were converted for a device
@@ -150,16 +152,25 @@ public final class CallReports {
      * Reports a response that was written.
      *
      * @param event prepared for {@link #prepared}; null to let another thread report it
+     * @param by name of the handler's provider; empty if no handler got the request
      * @param error null for none
      */
     public void responded(
-            EventView event, RecordView request, int to, ErrorCode error, int bytes, int tensors, long wallNs) {
+            EventView event,
+            RecordView request,
+            int to,
+            String by,
+            ErrorCode error,
+            int bytes,
+            int tensors,
+            long wallNs) {
         EventView filled = event == null ? listeners.own() : event;
         if (filled == null) {
             return;
         }
         opened(filled, Kind.RESPONDED, request)
                 .peer(to)
+                .servedBy(by)
                 .error(error)
                 .size(bytes, tensors)
                 .at(wallNs - clock.wallNsAt(0))
@@ -177,26 +188,31 @@ public final class CallReports {
     // ---- messages inside others
 
     /** Reports a message inside another one whose handler is about to be called. */
-    public void begunInside(RecordView inner, int depth, int tensors) {
+    public void begunInside(RecordView inner, int depth, ServedBy by, int tensors) {
         EventView event = listeners.own();
         if (event != null) {
             int bytes = inner.buffer().length();
-            listeners.notify(opened(event, Kind.BEGUN, inner).inside(depth).size(bytes, tensors));
+            opened(event.servedBy(by.text()), Kind.BEGUN, inner).inside(depth).size(bytes, tensors);
+            listeners.notify(event);
         }
     }
 
     /**
      * Reports the outcome of a message inside another one.
      *
+     * @param by provider of its handler; that of no handler if none got it
      * @param error null for none
      * @param here whether the calling thread may call the listeners; otherwise another one does
      */
-    public void respondedInside(RecordView inner, int depth, ErrorCode error, boolean here) {
+    public void respondedInside(RecordView inner, int depth, ServedBy by, ErrorCode error, boolean here) {
         EventView event = listeners.own();
         if (event == null) {
             return;
         }
-        opened(event, Kind.RESPONDED, inner).inside(depth).size(0, 0).error(error);
+        opened(event.servedBy(by.text()), Kind.RESPONDED, inner)
+                .inside(depth)
+                .size(0, 0)
+                .error(error);
         if (here) {
             listeners.notify(event);
         } else {

@@ -41,6 +41,7 @@ public final class HandlerInterception implements HandledMessage {
     private final AtomicBoolean ended = new AtomicBoolean(true);
     private InterceptorChain<HandlerInterceptor> chain; // null when no interceptor is concerned
     private RecordView request;
+    private String servedBy = ""; // name of the handler's provider
     private Object[] attachments = new Object[FIRST_CAPACITY];
     private int at; // number of the interceptor whose after method is called
     private int first; // number from which on outwards all were called before the handler
@@ -96,6 +97,7 @@ public final class HandlerInterception implements HandledMessage {
      */
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
             throws Exception {
+        servedBy = entry.servedBy().text();
         Failure failed = chain == null || !chain.isIntercepting() ? null : before(message, outbox);
         ContextScope before = thread.mark();
         try {
@@ -260,6 +262,12 @@ public final class HandlerInterception implements HandledMessage {
     public int from() {
         requireInside();
         return request.from();
+    }
+
+    @Override
+    public String responder() {
+        requireInside();
+        return servedBy;
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.waybill.api.NamedFields;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
 import io.waybill.api.intercept.InterceptedMessage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerKey;
@@ -15,12 +16,14 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
 
 /** Request as its handler sees it: a view of a record. Belongs to the handler's thread. */
 public final class InboundMessage implements InterceptedMessage {
 
     private final RecordView view;
     private final LongUnaryOperator time;
+    private final Supplier<String> sender;
     private HandlerKey key;
     private Delivered delivered = Delivered.FIRST;
     private List<Tensor> tensors = List.of();
@@ -33,10 +36,12 @@ public final class InboundMessage implements InterceptedMessage {
      * Creates a message.
      *
      * @param time function from a deadline to the time until it, called for each reading of the handler
+     * @param sender returns the name of the worker that sent the request, while the message is open
      */
-    public InboundMessage(RecordView view, LongUnaryOperator time) {
+    public InboundMessage(RecordView view, LongUnaryOperator time, Supplier<String> sender) {
         this.view = view;
         this.time = time;
+        this.sender = sender;
     }
 
     /** Shows the request of the view to its handler. @param arrived its tensors */
@@ -99,6 +104,12 @@ public final class InboundMessage implements InterceptedMessage {
     @Override
     public int from() {
         return view.from();
+    }
+
+    @Override
+    public WorkerInfo caller() {
+        requireOpen("caller");
+        return new WorkerInfo(view.from(), sender.get());
     }
 
     @Override
@@ -176,14 +187,18 @@ public final class InboundMessage implements InterceptedMessage {
         return references;
     }
 
+    private void requireOpen(String what) {
+        if (key == null) {
+            throw new IllegalStateException("message " + MessageId.text(view.id())
+                    + " was read after its handler had returned: read its " + what + " before, and keep copies");
+        }
+    }
+
     private NamedFields fields() throws RejectedMessageException {
         if (fields.isOpen()) {
             return fields;
         }
-        if (key == null) {
-            throw new IllegalStateException("message " + MessageId.text(view.id())
-                    + " was read after its handler had returned: read its fields before, and keep copies");
-        }
+        requireOpen("fields");
         return fields.call(view.values(), tensors, references);
     }
 

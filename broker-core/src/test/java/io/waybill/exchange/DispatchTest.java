@@ -90,7 +90,8 @@ class DispatchTest {
 
     private Value described(io.waybill.api.Message message) throws RejectedMessageException {
         seen.add(Thread.currentThread().getName());
-        return Value.of(message.operation() + " " + message.int64("n") + " from " + message.from());
+        return Value.of(message.operation() + " " + message.int64("n") + " from "
+                + message.caller().name());
     }
 
     private void await() {
@@ -248,7 +249,7 @@ class DispatchTest {
         Wrapping.add(caller, "text.*", 0x51, 0);
         try (Response response = caller.call(request("text.pool"))) {
             assertThat(response.value())
-                    .isEqualTo(Value.of("text.pool 7 from " + caller.info().id()));
+                    .isEqualTo(Value.of("text.pool 7 from " + caller.info().name()));
         }
     }
 

@@ -478,7 +478,7 @@ class ExchangeTest {
         private final MessageBuffer buffer =
                 new MessageBuffer().begin(OUTER, 1, 3, WORKER, 0, 0).flags(0);
         private final RecordView view = new RecordView(buffer);
-        private final InboundMessage message = new InboundMessage(view, deadline -> deadline);
+        private final InboundMessage message = new InboundMessage(view, deadline -> deadline, () -> "caller");
         private final List<String> outcomes = new ArrayList<>();
         private final List<String> ends = new ArrayList<>();
         private long deadlineNs;

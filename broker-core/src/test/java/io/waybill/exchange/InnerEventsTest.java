@@ -112,6 +112,22 @@ class InnerEventsTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"text.poller", "text.pool", "text.later"})
+    void namesTheProvidersOfBothHandlers(String operation) {
+        List<String> by = new CopyOnWriteArrayList<>();
+        listen(event -> by.add(event.depth() + " " + event.kind() + " " + event.responder()));
+        caller.call(request(operation)).close();
+        Waits.until(
+                () -> "both responses are reported: " + by,
+                () -> by.stream().filter(seen -> seen.contains(" RESPONDED ")).count() == 2);
+        assertThat(by)
+                .contains("0 BEGUN test-0x150 1.0.0", "1 BEGUN test-" + operation + " 1.0.0")
+                .contains("1 RESPONDED test-" + operation + " 1.0.0", "0 RESPONDED test-0x150 1.0.0")
+                .as("other kinds name none")
+                .contains("0 READ ");
+    }
+
+    @ParameterizedTest
     @CsvSource({"text.bad, HANDLER_FAILED, 4", "text.unknown, UNKNOWN_OPERATION, 3"})
     void showsItsError(String operation, String error, int events) {
         listen(this::record);

@@ -33,7 +33,7 @@ final class OuterRequest implements RequestSource, ResponseSink {
                 .flags(0);
         buffer.payload(payload, 0, payload.length);
         view = new RecordView(buffer);
-        message = new InboundMessage(view, deadline -> deadline);
+        message = new InboundMessage(view, deadline -> deadline, () -> "caller");
     }
 
     /** Returns a request of a type that names an operation, a function or a control call. */

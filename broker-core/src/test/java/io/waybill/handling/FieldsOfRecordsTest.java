@@ -13,6 +13,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -31,7 +32,8 @@ class FieldsOfRecordsTest {
     private static final HandlerKey COUNT = HandlerKey.parse("text.count");
 
     private final MessageBuffer buffer = new MessageBuffer();
-    private final InboundMessage message = new InboundMessage(new RecordView(buffer), deadline -> deadline);
+    private final InboundMessage message =
+            new InboundMessage(new RecordView(buffer), deadline -> deadline, () -> "caller");
 
     /** A record in the buffer. */
     private void record(Request request) {
@@ -53,6 +55,7 @@ class FieldsOfRecordsTest {
             message.open(COUNT, Delivered.FIRST, List.of());
             assertThat(message.int64("limit")).isEqualTo(i);
             assertThat(message.text("text")).isEqualTo(text);
+            assertThat(message.caller()).isEqualTo(new WorkerInfo(1, "caller"));
             assertThat(message.invocation().named()).containsEntry("limit", Value.of(i));
             message.close();
         }
@@ -80,6 +83,11 @@ class FieldsOfRecordsTest {
                 .isThrownBy(() -> message.text("text"))
                 .withMessageContaining("message 1.2 was read after its handler had returned");
         assertThatIllegalStateException().isThrownBy(message::invocation);
+        assertThatIllegalStateException()
+                .as("the caller of a request that has ended")
+                .isThrownBy(message::caller)
+                .withMessage("message 1.2 was read after its handler had returned: read its caller before, and keep"
+                        + " copies");
     }
 
     @Test

@@ -90,6 +90,7 @@ class CallEventsTest {
             int bytes,
             int tensors,
             ErrorCode error,
+            String responder,
             long timeNs) {
 
         static Seen of(CallEvent event) {
@@ -103,6 +104,7 @@ class CallEventsTest {
                     event.bytes(),
                     event.tensors(),
                     event.error(),
+                    event.responder(),
                     event.timeNs());
         }
     }
@@ -165,6 +167,10 @@ class CallEventsTest {
         List<Seen> served = atCallee.await(id, Kind.RESPONDED);
         assertThat(kinds(called)).containsExactlyInAnyOrder(Kind.APPENDED, Kind.ENDED);
         assertThat(kinds(served)).containsExactly(Kind.READ, Kind.QUEUED, Kind.BEGUN, Kind.RESPONDED);
+        assertThat(served)
+                .extracting(Seen::responder)
+                .containsExactly("", "", "test-text.slow 1.0.0", "test-text.slow 1.0.0");
+        assertThat(called).extracting(Seen::responder).containsOnly("");
         assertThat(served).allSatisfy(event -> {
             assertThat(event.peer()).isEqualTo(caller.info().id());
             assertThat(event.operation()).isEqualTo("text.slow");
@@ -227,6 +233,7 @@ class CallEventsTest {
                 .satisfies(event -> {
                     assertThat(event.error()).isEqualTo(ErrorCode.UNKNOWN_OPERATION);
                     assertThat(event.operation()).isEqualTo("no.such");
+                    assertThat(event.responder()).isEmpty();
                 });
     }
 

@@ -3,15 +3,22 @@ package io.waybill.osgi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
+import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.event.CallEvent;
+import io.waybill.api.journal.JournalReader;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.query.JournalAccess;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,6 +86,43 @@ class CallEventsBundleTest {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
+    }
+
+    @Test
+    void nameTheVersionThatServedEachCallAsTheJournalDoes() throws Exception {
+        Map<Long, String> seen = new ConcurrentHashMap<>();
+        worker.events().add("test 1", event -> {
+            if (event.kind() == CallEvent.Kind.RESPONDED) {
+                seen.put(event.id(), event.responder());
+            }
+        });
+        List<Long> ids = new ArrayList<>();
+        node.bundles().install(words("1.0.0"));
+        for (String version : List.of("1.0.0", "2.0.0", "3.0.0")) {
+            if (!version.equals("1.0.0")) {
+                node.bundles().update(words(version));
+            }
+            worker.ready(Map.of()); // as a node publishes what it serves now
+            try (Response response = caller.call(Request.operation("node", "words.count"))) {
+                assertThat(response.value()).isEqualTo(Value.of("caller"));
+                ids.add(response.id());
+            }
+        }
+        Waits.until("each call is reported", () -> seen.keySet().containsAll(ids));
+        assertThat(ids)
+                .extracting(seen::get)
+                .containsExactly("org.acme.words 1.0.0", "org.acme.words 2.0.0", "org.acme.words 3.0.0");
+        try (JournalReader journal = JournalAccess.of(workers.home.path()).open()) {
+            for (long id : ids) {
+                assertThat(journal.find(id).orElseThrow().responder()).contains(seen.get(id));
+            }
+        }
+    }
+
+    private Path words(String version) throws Exception {
+        return forge.bundle("org.acme.words", version)
+                .handler("Words", "\"words.count\"", "outbox.respond(Value.of(message.caller().name()));")
+                .build();
     }
 
     private long count() {

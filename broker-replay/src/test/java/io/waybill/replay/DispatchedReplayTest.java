@@ -55,7 +55,7 @@ class DispatchedReplayTest {
                         throw new RejectedMessageException(ErrorCode.REFUSED, "no sevens, at " + drawn);
                     }
                     try (Response response = outbox.caller().call(Request.operation("b", "text.other"))) {
-                        outbox.respond(Value.of(message.operation() + message.int64("n") + " "
+                        outbox.respond(Value.of(message.operation() + message.int64("n") + " " + message.caller() + " "
                                 + outbox.clock().millis() + " " + drawn + " " + response.value() + suffix));
                     }
                 })
@@ -82,7 +82,9 @@ class DispatchedReplayTest {
         Path home = scenario(envelope, "").record(directory, DispatchedReplayTest::call);
         ReplayReport same = scenario(Wrapping.BLOCKING, "").replay(home).run();
         assertThat(same.calls()).isEqualTo(2 * CALLS - 1);
-        assertThat(same.isAllSame()).isTrue();
+        assertThat(same.isAllSame())
+                .as("whether the responses are the recorded ones, with the name of their caller")
+                .isTrue();
 
         List<Verdict> verdicts = new ArrayList<>();
         scenario(Wrapping.BLOCKING, "!")

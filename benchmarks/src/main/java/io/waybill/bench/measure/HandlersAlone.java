@@ -36,7 +36,7 @@ public final class HandlersAlone implements Outbox {
     private final List<byte[]> requests;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
-    private final InboundMessage message = new InboundMessage(view, deadlineNs -> deadlineNs);
+    private final InboundMessage message = new InboundMessage(view, deadlineNs -> deadlineNs, () -> "caller");
     private final OutgoingResponse response = new OutgoingResponse();
 
     public HandlersAlone(HandlerTable table, List<byte[]> requests) {

@@ -79,6 +79,13 @@ public interface CallEvent {
      */
     int depth();
 
+    /**
+     * Returns name and version of the bundle whose handler got the request, such as {@code org.acme.orders 1.2.0}, for
+     * {@link Kind#BEGUN} and {@link Kind#RESPONDED}; for a handler of a program the name under which it is registered.
+     * Empty if no handler got the request, and for other kinds.
+     */
+    String responder();
+
     /** Returns the error of {@link Kind#RESPONDED} and {@link Kind#ENDED}; null if there is none. */
     ErrorCode error();
 

@@ -26,6 +26,12 @@ public interface HandledMessage {
     /** Returns the worker id of the sender of the request. */
     int from();
 
+    /**
+     * Returns name and version of the bundle whose handler the request was for, such as {@code org.acme.orders 1.2.0};
+     * for a handler of a program the name under which it is registered.
+     */
+    String responder();
+
     /** Returns the object that this interceptor attached to the request; null if it attached none. */
     Object attachment();
 

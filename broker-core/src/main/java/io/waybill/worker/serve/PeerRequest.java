@@ -5,6 +5,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.exchange.Exchange;
 import io.waybill.exchange.HandlerStack;
 import io.waybill.exchange.InnerCreation;
@@ -48,7 +49,7 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
     private long index;
     private Delivered delivered = Delivered.FIRST;
     private long handlerSequence;
-    private long responder; // the number of the handler's provider; 0 without one
+    private ServedBy servedBy = ServedBy.NONE;
     // The polling thread while it runs the handler itself; unlike another thread that ends the request.
     private Thread inlineThread;
     private boolean freedInline;
@@ -57,7 +58,7 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         this.context = context;
         this.pool = pool;
         this.services = new PeerServices(context, this);
-        this.message = new InboundMessage(view, services::leftNs);
+        this.message = new InboundMessage(view, services::leftNs, this::senderName);
         this.response = new PeerResponse(context, this, pool);
         this.exchange = new Exchange(context.exchanges(), context.inner(), this, response);
         this.attachments =
@@ -147,14 +148,16 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         return exchange.hasBegun() ? handlerSequence : 0;
     }
 
-    /** Returns the number of the handler's provider; 0 without one. */
-    long responder() {
-        return responder;
+    /** Returns the provider of the handler that was chosen last. */
+    ServedBy servedBy() {
+        return servedBy;
     }
 
     /** Opens the request for a handler that has counted it. */
     void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
-        responder = chosen.responder();
+        if (servedBy != chosen.servedBy()) {
+            servedBy = chosen.servedBy();
+        }
         counts.name();
         attachments.open(arrived);
         handlerSequence = sequence;
@@ -302,7 +305,7 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         if (!reports().isEmpty() && reports().wantsBeforeHandlers()) {
             reports()
                     .begun(
-                            ((HandlerSlot) stack).event(reports()),
+                            ((HandlerSlot) stack).event(reports()).servedBy(servedBy.text()),
                             view,
                             times.parkedSinceNs,
                             times.queuedNs,

@@ -41,11 +41,11 @@ final class PeerResponse implements ResponseSink {
             long begunNs = request.times().begunNs;
             byte[] observed = request.services().observed();
             if (why == null) {
-                body.open(response, begunNs, request.responder(), observed);
+                body.open(response, begunNs, request.servedBy(), observed);
                 body.respondsTo(context.responses(), request, request.handlerSequence());
                 return context.responses().send(body) && failed == null;
             }
-            ResponseBody.OfError error = new ResponseBody.OfError(why, begunNs, observed, request.responder());
+            ResponseBody.OfError error = new ResponseBody.OfError(why, begunNs, observed, request.servedBy());
             fail(error, request.handlerSequence());
             return false;
         } finally {

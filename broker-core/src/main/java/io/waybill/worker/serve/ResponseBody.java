@@ -3,6 +3,7 @@ package io.waybill.worker.serve;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RRef;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.tensor.Plan;
@@ -23,7 +24,7 @@ final class ResponseBody extends ResponseWriter.Content {
     private Plan plan;
     private SentReferences sharing;
     private long begunNs; // wall clock; 0 when no clock was read
-    private long responder; // the number of the handler's provider; 0 for none
+    private ServedBy servedBy = ServedBy.NONE;
     private byte[] observed = Observations.NO_BYTES; // observations of the handler, in record format
 
     /**
@@ -31,13 +32,15 @@ final class ResponseBody extends ResponseWriter.Content {
      *
      * @param composed belongs to the caller
      * @param handlerBegunNs time at which the handler began, by the wall clock; 0 when the clock was not read
-     * @param provider the number of the handler's provider; 0 for none
+     * @param by provider of the handler
      * @param observations the handler's observations, in record format
      */
-    void open(OutgoingResponse composed, long handlerBegunNs, long provider, byte[] observations) {
+    void open(OutgoingResponse composed, long handlerBegunNs, ServedBy by, byte[] observations) {
         response = composed;
         begunNs = handlerBegunNs;
-        responder = provider;
+        if (servedBy != by) {
+            servedBy = by;
+        }
         observed = observations;
     }
 
@@ -86,7 +89,7 @@ final class ResponseBody extends ResponseWriter.Content {
 
     @Override
     void write(MessageBuffer record) {
-        record.payload(array(), 0, length()).begunNs(begunNs).responder(responder);
+        record.payload(array(), 0, length()).begunNs(begunNs).responder(servedBy.number());
         if (observed.length > 0) {
             record.observations(observed, length());
         }
@@ -102,6 +105,11 @@ final class ResponseBody extends ResponseWriter.Content {
     @Override
     public Plan plan() {
         return plan;
+    }
+
+    @Override
+    ServedBy servedBy() {
+        return servedBy;
     }
 
     @Override
@@ -135,25 +143,30 @@ final class ResponseBody extends ResponseWriter.Content {
         private final long
                 begunNs; // when the handler began, by the wall clock; 0 when none did, or the clock was not read
         private final byte[] observed; // observations of the handler until then, in record format
-        private final long responder; // the number of the handler's provider; 0 when no handler was chosen
+        private final ServedBy servedBy;
 
         /** Creates the error of a request whose handler began or observed something. */
-        OfError(Failure failure, long begunNs, byte[] observed, long responder) {
+        OfError(Failure failure, long begunNs, byte[] observed, ServedBy servedBy) {
             this.failure = failure;
             this.utf8 = failure.text().getBytes(StandardCharsets.UTF_8);
             this.begunNs = begunNs;
             this.observed = observed;
-            this.responder = responder;
+            this.servedBy = servedBy;
         }
 
         /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */
         OfError(Failure failure) {
-            this(failure, 0, Observations.NO_BYTES, 0);
+            this(failure, 0, Observations.NO_BYTES, ServedBy.NONE);
         }
 
         @Override
         ErrorCode code() {
             return failure.code();
+        }
+
+        @Override
+        ServedBy servedBy() {
+            return servedBy;
         }
 
         private int textLength() {
@@ -170,7 +183,7 @@ final class ResponseBody extends ResponseWriter.Content {
             record.payload(utf8, 0, textLength())
                     .error(failure.kind(), failure.code())
                     .begunNs(begunNs)
-                    .responder(responder);
+                    .responder(servedBy.number());
             if (failure.root().isThere()) {
                 record.root(failure.root().code(), failure.root().id());
             }

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.event.EventView;
 import io.waybill.handling.CallReports;
 import io.waybill.handling.Failure;
@@ -286,6 +287,11 @@ public final class ResponseWriter {
             return 0;
         }
 
+        /** Returns the provider of the handler. */
+        ServedBy servedBy() {
+            return ServedBy.NONE;
+        }
+
         abstract int payloadLength();
 
         /** Returns the length of the tensor section; 0 without one. */
@@ -337,8 +343,9 @@ public final class ResponseWriter {
             CallReports reports = writer.context.reports();
             if (reports.wants(CallEvent.Kind.RESPONDED)) {
                 EventView event = writer.invocations.own().prepare(reports);
+                String by = servedBy().text();
                 int bytes = (int) Envelope.recordLength(payloadLength(), sectionLength());
-                reports.responded(event, request, to.id(), code(), bytes, tensorCount(), wallNs);
+                reports.responded(event, request, to.id(), by, code(), bytes, tensorCount(), wallNs);
             }
         }
     }

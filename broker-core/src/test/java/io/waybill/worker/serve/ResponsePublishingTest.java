@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.metrics.OperationMetrics;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.ServedBy;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.journal.JournalQueue;
@@ -93,7 +94,7 @@ class ResponsePublishingTest {
                 OutgoingResponse response = new OutgoingResponse();
                 response.raw(ByteBuffer.allocate(8), List.of(tensor)); // which has its count from here on
                 ResponseBody body = new ResponseBody();
-                body.open(response, 0, 0, Observations.NO_BYTES);
+                body.open(response, 0, ServedBy.NONE, Observations.NO_BYTES);
                 body.respondsTo(writer, room.link(), request);
                 body.countedBy(counts);
                 boolean sent = writer.send(body);
@@ -185,7 +186,7 @@ class ResponsePublishingTest {
         OutgoingResponse response = new OutgoingResponse();
         response.raw(ByteBuffer.allocate(8), List.of(tensor, throwing));
         ResponseBody body = new ResponseBody();
-        body.open(response, 0, 0, Observations.NO_BYTES);
+        body.open(response, 0, ServedBy.NONE, Observations.NO_BYTES);
         body.respondsTo(writer, room.link(), request);
         body.countedBy(counts);
         assertThat(writer.send(body)).as("whether it was sent").isFalse();

@@ -278,7 +278,7 @@ class DeferredResponseWatchTest {
 
         private final RecordView view = new RecordView(
                 new MessageBuffer().begin(TYPE, 1, 3, WORKER, 0, 0).flags(0));
-        private final InboundMessage message = new InboundMessage(view, deadline -> deadline);
+        private final InboundMessage message = new InboundMessage(view, deadline -> deadline, () -> "caller");
         private final List<String> outcomes = new ArrayList<>();
         private long deadlineNs;
 

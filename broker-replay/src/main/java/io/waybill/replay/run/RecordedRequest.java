@@ -176,7 +176,7 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
 
     @Override
     public String senderName() {
-        return "worker " + view.from();
+        return services.senderName();
     }
 
     @Override

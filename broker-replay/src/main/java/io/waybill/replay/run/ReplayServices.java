@@ -64,6 +64,11 @@ final class ReplayServices implements HandlerServices {
         return candidate;
     }
 
+    /** Returns the name of the worker whose journal has the request. */
+    String senderName() {
+        return recorded.request().worker().name();
+    }
+
     /** Marks the result as meaningless, for a reason; only the first one counts. */
     void stop(RunOutcome.Stopped why) {
         stopped.compareAndSet(null, why);

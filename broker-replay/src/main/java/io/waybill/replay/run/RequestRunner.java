@@ -53,8 +53,8 @@ final class RequestRunner {
     private final Set<RRefId> beingMade;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
-    private final InboundMessage message =
-            new InboundMessage(view, deadlineNs -> services().leftNs(deadlineNs));
+    private final InboundMessage message = new InboundMessage(
+            view, deadlineNs -> services().leftNs(deadlineNs), () -> services().senderName());
     private final ExchangeContext context;
     private final InnerRequests inner;
     private final Map<Object, Optional<String>> kept = new IdentityHashMap<>(); // by handler or interceptor

@@ -23,6 +23,12 @@ record ManualOutcome(
         TestResponse response)
         implements HandledMessage {
 
+    /** Returns the name of a made bundle, because a test has no handler in one. */
+    @Override
+    public String responder() {
+        return "org.acme.tested 1.0.0";
+    }
+
     @Override
     public ByteBuffer payload() {
         return response == null ? ByteBuffer.allocate(0) : response.payload();

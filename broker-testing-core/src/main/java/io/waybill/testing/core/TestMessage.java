@@ -9,6 +9,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.WorkerInfo;
 import io.waybill.api.intercept.InterceptedMessage;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -29,6 +30,7 @@ public final class TestMessage implements InterceptedMessage {
     private final List<Tensor> tensors;
     private final List<RRef> references;
     private Object attachment;
+    private WorkerInfo caller = new WorkerInfo(1, "caller");
 
     private TestMessage(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         this.type = type;
@@ -63,6 +65,12 @@ public final class TestMessage implements InterceptedMessage {
         return raw(request.type(), payload, request.tensors(), request.references());
     }
 
+    /** Sets the worker that sends the request; without it a worker 1 named {@code caller}. Returns this object. */
+    public TestMessage from(WorkerInfo sender) {
+        caller = sender;
+        return this;
+    }
+
     /** Returns the last {@linkplain #attach attached} object; null if there is none. */
     public Object attachment() {
         return attachment;
@@ -85,7 +93,12 @@ public final class TestMessage implements InterceptedMessage {
 
     @Override
     public int from() {
-        return 1;
+        return caller.id();
+    }
+
+    @Override
+    public WorkerInfo caller() {
+        return caller;
     }
 
     @Override

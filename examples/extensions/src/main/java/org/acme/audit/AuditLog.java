@@ -21,8 +21,9 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Keeps a line for each request that this worker served in the last hour, also across updates of this bundle.
- * {@code audit.list} responds with the lines, oldest first.
+ * Keeps a line for each request that this worker served in the last hour, also across updates of this bundle: who
+ * called, what, which version of which bundle served it, and how it ended. {@code audit.list} responds with the lines,
+ * oldest first.
  */
 @Component
 @InterceptsMessage
@@ -43,14 +44,16 @@ public final class AuditLog implements HandlerInterceptor, MessageHandler {
     public void before(InterceptedMessage message, Outbox outbox) throws RejectedMessageException {
         boolean named = message.type().equals(MessageType.NAMED_CALL);
         String what = named ? message.operation() : message.type().name();
-        message.attach(outbox.clock().instant() + " worker " + message.from() + " " + what);
+        message.attach(outbox.clock().instant() + " " + message.caller().name() + " " + what);
     }
 
     @Override
     public void after(HandledMessage handled) {
         String how =
                 handled.error().map(code -> code + " " + handled.errorText()).orElse("ok");
-        lines.put(MessageId.text(handled.id()), Value.of(handled.attachment() + " " + how));
+        lines.put(
+                MessageId.text(handled.id()),
+                Value.of(handled.attachment() + " by " + handled.responder() + " " + how));
     }
 
     @Override

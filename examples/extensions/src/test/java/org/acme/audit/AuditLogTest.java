@@ -10,6 +10,7 @@ import io.waybill.testing.TestBroker;
 import io.waybill.testing.WaybillExtension;
 import java.nio.file.Path;
 import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -42,9 +43,13 @@ class AuditLogTest {
                 () -> broker.request("text.count"), response -> response.value().equals(Value.of(1)));
 
         List<String> lines = lines(broker);
-        assertThat(lines.get(0)).endsWith(" text.count ok");
-        assertThat(lines.get(1)).contains(" text.bad HANDLER_FAILED ").contains("planted");
-        assertThat(lines).filteredOn(line -> line.endsWith(" text.count ok")).hasSizeGreaterThan(400);
+        assertThat(lines.get(0)).matches("\\S+ caller text.count by test [0-9]+ ok");
+        assertThat(lines.get(1)).matches("\\S+ caller text.bad by test [0-9]+ HANDLER_FAILED .*planted.*");
+        assertThat(lines).filteredOn(line -> line.contains(" text.count by ")).hasSizeGreaterThan(400);
+        assertThat(lines(broker))
+                .as("the call of its own handler before, with the version of the bundle")
+                .last(InstanceOfAssertFactories.STRING)
+                .matches("\\S+ caller audit.list by org.acme.audit [0-9].* ok");
     }
 
     @Test
