@@ -128,6 +128,18 @@ public final class Brokers implements AutoCloseable {
     }
 
     /**
+     * Returns the values of gauges, as {@code owner:name}, and has the next ones read. By the thread that publishes
+     * them.
+     */
+    public Map<String, Long> gauges() {
+        Map<String, Long> values = new TreeMap<>();
+        for (OwnedBroker broker : open()) {
+            broker.gauges().read(values);
+        }
+        return values;
+    }
+
+    /**
      * Notifies listeners of peers that changed, and reports callbacks that don't return. By the housekeeper, after each
      * scan of the home.
      */

@@ -16,10 +16,15 @@ final class NamedCounters {
 
     private final Map<String, Map<String, Adding>> byOwner = new HashMap<>(); // guarded by itself
 
-    Counter of(String owner, String name) {
+    static void requireName(String what, String name) {
         if (!NAME.matcher(name).matches()) {
-            throw new IllegalArgumentException("the name of a counter is 1 to 64 of a-z 0-9 . - _, and not " + name);
+            throw new IllegalArgumentException(
+                    "the name of a " + what + " is 1 to 64 of a-z 0-9 . - _, and not " + name);
         }
+    }
+
+    Counter of(String owner, String name) {
+        requireName("counter", name);
         synchronized (byOwner) {
             Map<String, Adding> ofOwner = byOwner.get(owner);
             if (ofOwner == null) {

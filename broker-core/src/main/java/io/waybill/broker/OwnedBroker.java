@@ -29,6 +29,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Future;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -54,6 +55,7 @@ public final class OwnedBroker implements Broker {
     private final Caller caller;
     private final Set<PeerSubscription> subscriptions = new LinkedHashSet<>(); // guarded by itself
     private final Set<PendingTimer> timers = new LinkedHashSet<>(); // guarded by itself
+    private final OwnedGauges gauges;
     private final JoinedWorkers joined = new JoinedWorkers();
     private volatile String revoked = ""; // reason; empty while it is not
 
@@ -63,6 +65,7 @@ public final class OwnedBroker implements Broker {
         Runnable failed = shared.charging(owner);
         this.threads = new OwnerThreads(owner, shared.host(), failed);
         this.calls = new InFlightCalls(failed);
+        this.gauges = new OwnedGauges(owner, threads, shared.host().clock());
         this.caller = new OwnedCaller(shared.backend().caller(), this, calls);
     }
 
@@ -204,6 +207,15 @@ public final class OwnedBroker implements Broker {
     }
 
     @Override
+    public Subscription gauge(String name, LongSupplier value) {
+        return gauges.add(name, value, this::requireOpen);
+    }
+
+    OwnedGauges gauges() {
+        return gauges;
+    }
+
+    @Override
     public StateStore state(String name) {
         requireOpen();
         return new OwnedState(this, shared.state(owner).table(name));
@@ -279,6 +291,7 @@ public final class OwnedBroker implements Broker {
         CloseSteps steps = new CloseSteps();
         listeners.forEach(each -> steps.attempt(each::close));
         scheduled.forEach(each -> steps.attempt(each::cancel));
+        steps.attempt(gauges::close);
         joined.close(steps);
         steps.attempt(() -> calls.fail(revoked, threads, END_LIMIT)).attempt(this::endThreads);
         shared.forget(this);

@@ -34,6 +34,7 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
     @Override
     public Map<String, Long> get() {
         Map<String, Long> values = new HashMap<>(parts.brokers.counts());
+        values.putAll(parts.brokers.gauges());
         putCounters(values);
         values.put("links", (long) parts.links.current().length);
         values.put("calls.in-flight", callsInFlight());

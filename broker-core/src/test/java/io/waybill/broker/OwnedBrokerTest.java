@@ -161,6 +161,7 @@ class OwnedBrokerTest {
                 Broker::peers,
                 Broker::nextId,
                 each -> each.counter("n"),
+                each -> each.gauge("n", () -> 1),
                 each -> each.listen(new PeerListener() {}),
                 each -> each.schedule(Duration.ZERO, () -> {}));
         for (Consumer<Broker> use : uses) {

@@ -26,6 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -220,6 +221,45 @@ class BrokerRowsTest {
         assertThat(task.cancel()).as("%s: cancelled after its end", row).isFalse();
         assertThat(task.isScheduled()).isFalse();
         assertThat(culprit.happened()).isEqualTo(1);
+    }
+
+    static Stream<Row> gauges() {
+        return Row.of(LongSupplier.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("gauges")
+    void aGaugeCostsOnlyItself(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        OwnedBroker broker = node.server.brokers().open(CULPRIT);
+        long before = node.handlers.errors().of(CULPRIT.name());
+        AtomicInteger others = new AtomicInteger();
+        try {
+            broker.gauge("culprit", () -> culprit.in("getAsLong", 7L));
+            broker.gauge("other", others::incrementAndGet);
+            Waits.until(row + ": it misbehaves", () -> culprit.happened() > 0);
+            int seen = others.get();
+            Waits.until(row + ": another gauge is read", () -> others.get() > seen);
+            Waits.until(row + ": it is published", () -> published("other").orElse(0L) > seen);
+            node.othersAreServed(row);
+        } finally {
+            culprit.letGo();
+            broker.revoke("the test is over");
+        }
+        ForeignNode.isCharged(row, node.handlers, before);
+        Waits.until(row + ": it is gone", () -> published("other").isEmpty());
+        int last = culprit.happened();
+        node.othersAreServed(row);
+        assertThat(culprit.happened())
+                .as("%s: calls after the end of its bundle", row)
+                .isEqualTo(last);
+    }
+
+    private static Optional<Long> published(String gauge) throws IOException {
+        return node.server.metrics().read().stream()
+                .filter(each -> each.worker().equals(node.server.info()))
+                .findFirst()
+                .map(each -> each.values().get(CULPRIT.name() + ":" + gauge));
     }
 
     static Stream<Row> functions() {

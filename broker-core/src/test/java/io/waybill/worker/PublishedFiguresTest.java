@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.broker.Subscription;
 import io.waybill.api.metrics.WorkerMetrics;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
@@ -27,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -129,6 +131,24 @@ class PublishedFiguresTest {
                 () -> published(callee, caller)
                         .map(each -> each.values().get("(program)/things"))
                         .equals(Optional.of(3L)));
+    }
+
+    @Test
+    void publishesGaugesOfTheProgramWhileItIsAtRest() throws Exception {
+        AtomicLong depth = new AtomicLong(-2);
+        Subscription gauge = caller.broker().gauge("depth", depth::get);
+        for (long expected : new long[] {-2, 7}) {
+            depth.set(expected);
+            Waits.until(
+                    expected + " is published",
+                    () -> published(callee, caller)
+                            .map(each -> each.values().get("(program):depth"))
+                            .equals(Optional.of(expected)));
+        }
+        gauge.close();
+        Waits.until(
+                "it is gone",
+                () -> !published(callee, caller).orElseThrow().values().containsKey("(program):depth"));
     }
 
     @Test

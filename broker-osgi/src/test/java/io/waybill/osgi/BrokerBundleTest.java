@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.metrics.WorkerMetrics;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
@@ -39,6 +40,10 @@ class BrokerBundleTest {
                         }
                     });
                     tick();
+                    broker.gauge("calls-now", () -> {
+                        mark("gauge");
+                        return broker.counter("calls").sum();
+                    });
                     broker.schedule(java.time.Duration.ofHours(1), () -> mark("never"));
                     broker.caller().callAsync(Request.operation("peer", "text.hang").timeout(java.time.Duration.ZERO))
                             .whenComplete((response, failure) -> mark("failed." + failure.getMessage()));
@@ -105,6 +110,7 @@ class BrokerBundleTest {
         assertThat(node.response()).isEqualTo("1.0.0 node 1");
         Waits.until("its listener is called", () -> marked("1.0.0", "listener.peer"));
         Waits.until("its timer runs", () -> marked("1.0.0", "tick"));
+        Waits.until("its gauge is published", () -> gauge("org.acme.count:calls-now", 1));
 
         node.bundles().update(careless("2.0.0"));
 
@@ -114,12 +120,15 @@ class BrokerBundleTest {
                 .isTrue();
         Waits.until("the listener of the new one is called", () -> marked("2.0.0", "listener.peer"));
         System.clearProperty("waybill.test.1.0.0.tick");
+        System.clearProperty("waybill.test.1.0.0.gauge");
+        Waits.until("the gauge of the new one is published", () -> gauge("org.acme.count:calls-now", 2));
         workers.join("later");
         Waits.until("it sees who comes", () -> marked("2.0.0", "listener.later"));
         assertThat(marked("1.0.0", "listener.later"))
                 .as("the old listener was called")
                 .isFalse();
         assertThat(marked("1.0.0", "tick")).as("the old timer ran").isFalse();
+        assertThat(marked("1.0.0", "gauge")).as("the old gauge was read").isFalse();
         assertThat(worker.brokers().size())
                 .as("the program's, and the new version's")
                 .isEqualTo(2);
@@ -138,6 +147,22 @@ class BrokerBundleTest {
         Waits.until(
                 "it gets responses",
                 () -> !node.call("watch.report", Map.of()).field("healthy").equals(Value.of(0)));
+        Waits.until("it shows how many peers there are", () -> gauge("org.acme.watch:peers", 2));
+        node.bundles().uninstall("org.acme.watch");
+        Waits.until("they are gone with it", () -> !published().containsKey("org.acme.watch:peers"));
+        assertThat(published()).containsKey("org.acme.watch/peers-lost");
+    }
+
+    private Map<String, Long> published() throws Exception {
+        return worker.metrics().read().stream()
+                .filter(each -> each.worker().equals(worker.info()))
+                .findFirst()
+                .map(WorkerMetrics::values)
+                .orElse(Map.of());
+    }
+
+    private boolean gauge(String name, long value) throws Exception {
+        return published().getOrDefault(name, -1L) == value;
     }
 
     private Path example(String name, String className, String version) throws Exception {

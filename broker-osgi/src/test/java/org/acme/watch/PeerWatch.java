@@ -31,6 +31,7 @@ public final class PeerWatch implements MessageHandler {
         this.broker = broker;
         this.lost = broker.counter("peers-lost");
         this.healthy = broker.counter("health-responses");
+        broker.gauge("peers", () -> broker.peers().size());
         broker.listen(new PeerListener() {
             @Override
             public void lost(Incarnation peer) {

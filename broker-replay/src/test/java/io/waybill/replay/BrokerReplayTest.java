@@ -43,6 +43,7 @@ class BrokerReplayTest {
                     this.journals = journals;
                     this.metrics = metrics;
                     broker.replay().ifPresent(replay -> replay.lacks("nothing, while no request is handled"));
+                    broker.gauge("peers", () -> broker.peers().size()); // which a replay never asks
                 }
                 @Override
                 public void handle(Message message, Outbox outbox) throws RejectedMessageException {

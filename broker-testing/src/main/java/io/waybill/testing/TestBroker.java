@@ -7,6 +7,7 @@ import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.admin.LoaderInfo;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.metrics.WorkerMetrics;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.host.Host;
@@ -18,6 +19,7 @@ import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.compare.Verdict;
+import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -152,6 +154,19 @@ public final class TestBroker implements AutoCloseable {
     /** Returns the calls of the worker with the bundle, to which the bundle's call interceptors apply. */
     public Caller server() {
         return node.worker().worker();
+    }
+
+    /**
+     * Returns the figures that the worker with the bundle published last, among them {@code bundle/name} of counters and
+     * {@code bundle:name} of gauges: up to a second old, up to five at rest. Empty before the first publication.
+     */
+    public Map<String, Long> figures() throws IOException {
+        Worker server = node.worker().worker();
+        return server.metrics().read().stream()
+                .filter(each -> each.worker().equals(server.info()))
+                .findFirst()
+                .map(WorkerMetrics::values)
+                .orElse(Map.of());
     }
 
     /**

@@ -17,10 +17,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Future;
+import java.util.function.LongSupplier;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The worker around a bundle or a program: its identity, calls outside of a handler, peers, timers, ids and counters.
+ * The worker around a bundle or a program: its identity, calls outside of a handler, peers, timers, ids and figures.
  *
  * <p>In a node it is an OSGi service, which a component obtains with {@code @Reference Broker}. Each bundle has its own
  * object. A program obtains one from its worker.
@@ -118,6 +119,20 @@ public interface Broker {
      * @throws IllegalStateException if the bundle has 256 other counters
      */
     Counter counter(String name);
+
+    /**
+     * Adds a gauge of this bundle or program: a number that the worker publishes with its own figures, until the
+     * subscription is closed or the bundle stops. A gauge of the same name is replaced. The supplier is called on one of
+     * the bundle's threads each time that the worker publishes: once a second, every five seconds at rest; in a replay
+     * never.
+     *
+     * <p><b>Errors.</b> While the supplier throws, or has not returned for 15 s, the gauge has no value. After 10
+     * exceptions in a row it is closed.
+     *
+     * @param name 1 to 64 of {@code a-z 0-9 . - _}, with the unit if there is one
+     * @throws IllegalStateException if the bundle has 64 other gauges
+     */
+    Subscription gauge(String name, LongSupplier value);
 
     /**
      * Returns a store of this bundle or program, and creates it if it does not exist. The next version of the bundle

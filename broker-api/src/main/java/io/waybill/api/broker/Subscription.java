@@ -2,7 +2,7 @@ package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.ProviderType;
 
-/** Registration of a listener at a {@link Broker}. Thread-safe. */
+/** Registration of a listener or a gauge at a {@link Broker}. Thread-safe. */
 @ProviderType
 public interface Subscription extends AutoCloseable {
 

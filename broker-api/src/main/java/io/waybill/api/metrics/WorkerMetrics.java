@@ -9,7 +9,8 @@ import java.util.Objects;
  * Published figures of one worker. Counts begin at 0 with each incarnation, and only grow. Immutable.
  *
  * <p>{@link #values()} contains gauges and counters by name. The reference page of the metrics file lists the names; a
- * name that a worker does not know or use is absent. Counters of bundles have names of the form {@code bundle/name}.
+ * name that a worker does not know or use is absent. Counters of bundles have names of the form {@code bundle/name}, gauges
+ * {@code bundle:name}.
  *
  * @param epoch number of times that the worker's name has joined
  * @param pid process id, in the worker's own pid namespace

@@ -31,6 +31,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * Broker of a test, without a worker. Its clock stands still until {@link #advance}, which runs the tasks that become
@@ -49,6 +50,7 @@ public final class ManualBroker implements Broker {
     private final Map<String, Incarnation> present = new LinkedHashMap<>();
     private final Map<String, Incarnation> known = new HashMap<>(); // the last incarnation of each name
     private final Map<String, Count> counters = new HashMap<>();
+    private final Map<String, LongSupplier> gauges = new HashMap<>();
     private final Map<String, ManualStore> stores = new HashMap<>();
     private Duration elapsed = Duration.ZERO;
     private final TestBuffers buffers = new TestBuffers();
@@ -182,6 +184,7 @@ public final class ManualBroker implements Broker {
         isRevoked = true;
         listeners.clear();
         tasks.clear();
+        gauges.clear();
     }
 
     void requireOpen() {
@@ -264,6 +267,26 @@ public final class ManualBroker implements Broker {
     public Counter counter(String name) {
         requireOpen();
         return counters.computeIfAbsent(name, none -> new Count());
+    }
+
+    @Override
+    public Subscription gauge(String name, LongSupplier value) {
+        requireOpen();
+        gauges.put(name, Objects.requireNonNull(value));
+        return () -> gauges.remove(name, value);
+    }
+
+    /**
+     * Calls the supplier of a gauge on this thread.
+     *
+     * @throws IllegalArgumentException if there is no gauge of the name
+     */
+    public long readGauge(String name) {
+        LongSupplier gauge = gauges.get(name);
+        if (gauge == null) {
+            throw new IllegalArgumentException("expected one of the gauges " + gauges.keySet() + ", found " + name);
+        }
+        return gauge.getAsLong();
     }
 
     @Override

@@ -152,6 +152,18 @@ class ManualBrokerTest {
     }
 
     @Test
+    void readsGauges() {
+        broker.gauge("depth", seen::size);
+        seen.add("one");
+        assertThat(broker.readGauge("depth")).isEqualTo(1);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> broker.readGauge("length"))
+                .withMessage("expected one of the gauges [depth], found length");
+        broker.gauge("depth", () -> 7).close();
+        assertThatIllegalArgumentException().isThrownBy(() -> broker.readGauge("depth"));
+    }
+
+    @Test
     void endsAsTheBundleDoes() {
         StateStore store = broker.state("responses");
         broker.schedule(MINUTE, () -> seen.add("never"));

@@ -48,6 +48,7 @@ import picocli.CommandLine.Option;
             "Examples:",
             "  waybill workers",
             "  waybill workers --json",
+            "  waybill workers --figures",
             "  waybill workers forget trainer-7",
             "  waybill workers remove --all-departed"
         })
@@ -60,6 +61,9 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
 
     @Option(names = "--all", description = "Also those that left or died.")
     private boolean all;
+
+    @Option(names = "--figures", description = "Instead of them, the counters and gauges of bundles in live workers.")
+    private boolean figures;
 
     @Option(names = "--json", description = "Prints JSON; always with those that left or died.")
     private boolean json;
@@ -87,15 +91,19 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
         Membership membership = all || json ? new Membership(opened) : Membership.present(opened);
         membership.refresh();
         List<Peer> peers = membership.members().all();
-        Map<Integer, Long> lags = new PublishedMetrics(() -> peers, host.files()).lags();
+        PublishedMetrics metrics = new PublishedMetrics(() -> peers, host.files());
+        if (figures && !json) {
+            BundleFigure.print(metrics.read(), surroundings.out(), surroundings.err());
+            return 0;
+        }
         ArchiveLag archives = new ArchiveLag(peers, host.files());
         if (json) {
-            Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, archives, content));
+            Json.print(surroundings.out(), content -> writeJson(opened, peers, metrics, archives, content));
         } else {
             if (!opened.identity().isLocal()) {
                 surroundings.err().println("Home of " + opened.identity());
             }
-            print(peers, membership.everJoined(), lags, archives);
+            print(peers, membership.everJoined(), metrics.lags(), archives);
         }
         return 0;
     }
@@ -174,17 +182,17 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
     }
 
     private static String state(Peer peer) {
-        switch (peer.state()) {
-            case READY:
-                return peer.liveness() == Liveness.UNKNOWN ? "unseen" : "alive";
-            default:
-                return peer.state().name().toLowerCase(Locale.ROOT);
+        if (peer.state() == PeerState.READY) {
+            return peer.liveness() == Liveness.UNKNOWN ? "unseen" : "alive";
         }
+        return peer.state().name().toLowerCase(Locale.ROOT);
     }
 
     private static void writeJson(
-            Home home, List<Peer> peers, Map<Integer, Long> lags, ArchiveLag archives, JsonGenerator json)
+            Home home, List<Peer> peers, PublishedMetrics metrics, ArchiveLag archives, JsonGenerator json)
             throws IOException {
+        Map<Integer, Long> lags = metrics.lags();
+        Map<Integer, List<BundleFigure>> figures = BundleFigure.byWorker(metrics.read());
         json.writeStartObject();
         json.writeStringField("home", home.path().toString());
         json.writeStringField("host", home.identity().host());
@@ -198,6 +206,7 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
             json.writeNumberField("generation", peer.epoch());
             if (peer.state().isThere()) {
                 json.writeNumberField("lag", lags.getOrDefault(peer.id(), 0L));
+                BundleFigure.writeJson(figures.getOrDefault(peer.id(), List.of()), json);
             }
             archives.writeJson(peer.id(), json);
             if (peer.record().isPresent()) {

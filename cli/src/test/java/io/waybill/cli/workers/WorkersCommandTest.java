@@ -63,9 +63,13 @@ class WorkersCommandTest {
     }
 
     private long lagOf(String name) throws IOException {
+        return worker(name).path("lag").asLong(-1);
+    }
+
+    private JsonNode worker(String name) throws IOException {
         for (JsonNode worker : workers()) {
             if (worker.get("name").asText().equals(name)) {
-                return worker.path("lag").asLong(-1);
+                return worker;
             }
         }
         throw new AssertionError("no worker " + name);
@@ -103,6 +107,28 @@ class WorkersCommandTest {
         JsonNode json = new ObjectMapper().readTree(run("--json").out());
         assertThat(json.get("worker_ids").asText()).isEqualTo("0-511");
         assertThat(json.get("workers").get(0).get("reachability").asText()).isEqualTo("local");
+    }
+
+    @Test
+    void showsTheFiguresOfBundlesAndPrograms() throws Exception {
+        Home home = Home.open(temporary.resolve("home"), Host.real());
+        Waybill.connect(home, "left").join().close();
+        assertThat(run("--figures").err()).contains("No live worker publishes a figure of a bundle.");
+        try (Worker worker = Waybill.connect(home, "shop").join()) {
+            worker.broker().counter("orders-refused").add(3);
+            worker.broker().gauge("queue-depth", () -> -5);
+            Waits.until("both are published", () -> run("--figures").out().contains("queue-depth"));
+            assertThat(run("--figures").out().lines())
+                    .contains("WORKER  BUNDLE     KIND     NAME             VALUE")
+                    .contains("shop    (program)  counter  orders-refused   3")
+                    .contains("shop    (program)  gauge    queue-depth      -5");
+            assertThat(worker("shop").get("figures"))
+                    .extracting(JsonNode::toString)
+                    .contains(
+                            "{\"bundle\":\"(program)\",\"kind\":\"counter\",\"name\":\"orders-refused\",\"value\":3}",
+                            "{\"bundle\":\"(program)\",\"kind\":\"gauge\",\"name\":\"queue-depth\",\"value\":-5}");
+            assertThat(worker("left").has("figures")).isFalse();
+        }
     }
 
     /** A worker that joined and reads nothing, as one that is stopped. */

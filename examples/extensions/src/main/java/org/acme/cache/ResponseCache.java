@@ -27,7 +27,8 @@ import org.osgi.service.component.annotations.Reference;
 /**
  * Responds, in place of the handler, to a request that had a response in the last ten minutes. Requests and responses
  * with tensors or references pass it by. The property {@code waybill.intercepts.message} in
- * {@code conf/org.acme.cache.ResponseCache.cfg} sets other operations.
+ * {@code conf/org.acme.cache.ResponseCache.cfg} sets other operations. Its figures are the counter {@code hits} and the
+ * gauge {@code responses}.
  */
 @Component
 @InterceptsMessage("text.*")
@@ -43,6 +44,7 @@ public final class ResponseCache implements HandlerInterceptor {
     public ResponseCache(@Reference Broker broker) {
         responses = broker.state("responses", TEN_MINUTES);
         hits = broker.counter("hits");
+        broker.gauge("responses", () -> responses.usage().entries());
     }
 
     @Override

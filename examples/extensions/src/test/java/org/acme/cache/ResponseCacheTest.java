@@ -10,6 +10,8 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.WaybillExtension;
+import io.waybill.testing.core.Waits;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,6 +52,10 @@ class ResponseCacheTest {
         }
     }
 
+    private static long figure(TestBroker broker, String name) throws IOException {
+        return broker.figures().getOrDefault(name, 0L);
+    }
+
     @Test
     void respondsInPlaceOfTheHandler(TestBroker broker) {
         assertLength(broker, "to be");
@@ -57,6 +63,15 @@ class ResponseCacheTest {
         assertThat(handled).hasValue(1);
         assertLength(broker, "or not");
         assertThat(handled).hasValue(2);
+    }
+
+    @Test
+    void publishesHowManyResponsesItHasAndServed(TestBroker broker) throws Exception {
+        assertLength(broker, "to be");
+        assertLength(broker, "or not");
+        assertLength(broker, "or not");
+        Waits.until("two responses", () -> figure(broker, "org.acme.cache:responses") == 2);
+        Waits.until("and one that was there", () -> figure(broker, "org.acme.cache/hits") == 1);
     }
 
     @Test

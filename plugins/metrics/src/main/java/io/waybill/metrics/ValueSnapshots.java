@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The named values of workers as metrics. Counters of bundles, and values that this version does not know, have their
+ * The named values of workers as metrics. Counters and gauges of bundles, and values that this version does not know, have their
  * names as labels.
  *
  * <p><b>Threads.</b> One at a time.
@@ -24,6 +24,8 @@ final class ValueSnapshots {
     private final CounterSnapshot.Builder ofBundles = CounterSnapshot.builder()
             .name("waybill_bundle_events")
             .help("What bundles count with the counters of their Broker.");
+    private final GaugeSnapshot.Builder gaugesOfBundles =
+            GaugeSnapshot.builder().name("waybill_bundle_value").help("What the gauges of bundles showed last.");
     private final GaugeSnapshot.Builder others = GaugeSnapshot.builder()
             .name("waybill_worker_value")
             .help("Values of workers of another version, by their name.");
@@ -49,7 +51,11 @@ final class ValueSnapshots {
         }
         values.forEach((name, value) -> {
             int slash = name.indexOf('/');
-            if (slash < 0) {
+            int colon = name.indexOf(':');
+            if (slash < 0 && colon >= 0) {
+                Labels labels = Labels.of("bundle", name.substring(0, colon), "gauge", name.substring(colon + 1));
+                gaugesOfBundles.dataPoint(gauge(worker.merge(labels), value));
+            } else if (slash < 0) {
                 others.dataPoint(gauge(worker.merge(Labels.of("name", name)), value));
             } else {
                 Labels labels = worker.merge(
@@ -85,6 +91,8 @@ final class ValueSnapshots {
     void addTo(MetricSnapshots.Builder all) {
         counters.values().forEach(each -> all.metricSnapshot(each.build()));
         gauges.values().forEach(each -> all.metricSnapshot(each.build()));
-        all.metricSnapshot(ofBundles.build()).metricSnapshot(others.build());
+        all.metricSnapshot(ofBundles.build())
+                .metricSnapshot(gaugesOfBundles.build())
+                .metricSnapshot(others.build());
     }
 }

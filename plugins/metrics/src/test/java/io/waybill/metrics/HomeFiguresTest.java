@@ -82,7 +82,17 @@ class HomeFiguresTest {
                 1_700_000_001_000L,
                 List.of(count, hostile, count),
                 List.of(),
-                Map.of("calls.sent", 12L, "archive.lag-ms", 1500L, "new.thing", 9L, "org.acme/words", 8L));
+                Map.of(
+                        "calls.sent",
+                        12L,
+                        "archive.lag-ms",
+                        1500L,
+                        "new.thing",
+                        9L,
+                        "org.acme/words",
+                        8L,
+                        "org.acme:depth",
+                        -5L));
     }
 
     private Scrape scrape() throws IOException {
@@ -120,6 +130,8 @@ class HomeFiguresTest {
         assertThat(scrape.of("waybill_worker_value")).containsEntry(Map.of("worker", "ps0", "name", "new.thing"), 9.0);
         assertThat(scrape.of("waybill_bundle_events_total"))
                 .containsEntry(Map.of("worker", "ps0", "bundle", "org.acme", "counter", "words"), 8.0);
+        assertThat(scrape.of("waybill_bundle_value"))
+                .containsEntry(Map.of("worker", "ps0", "bundle", "org.acme", "gauge", "depth"), -5.0);
     }
 
     @Test

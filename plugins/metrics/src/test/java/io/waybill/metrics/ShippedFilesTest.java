@@ -59,6 +59,7 @@ class ShippedFilesTest {
         Map<String, Long> values = new HashMap<>(
                 Arrays.stream(NamedValue.values()).collect(Collectors.toMap(NamedValue::key, each -> 1L)));
         values.put("org.acme/words", 1L);
+        values.put("org.acme:depth", 1L);
         values.put("of.another.version", 1L);
         WorkerMetrics worker =
                 new WorkerMetrics(new WorkerInfo(3, "ps0"), 1, 1, 1, 1, List.of(operation), List.of(operation), values);
