@@ -12,6 +12,7 @@ import io.waybill.osgi.jar.KeptJars;
 import io.waybill.osgi.jar.KeptJars.Keeping;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
+import io.waybill.osgi.whiteboard.BundlePolicies;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -92,6 +93,11 @@ public final class BundleControl {
         State state = now.areThere() && (now.mayPass() || slot.isWaiting()) ? State.WAITING : State.ACTIVE;
         boolean isLast = !now.areThere() && !slot.isWaiting(); // a dependency that has arrived is no longer a problem
         return slot.status(state, now.areThere() ? now.text() : isLast ? slot.problem() : null);
+    }
+
+    /** Returns the policies that decide which jars are installed. */
+    List<BundlePolicies.Required> policies() {
+        return steps.bundlePolicies();
     }
 
     /** Returns the waiting bundles and their missing dependencies. */

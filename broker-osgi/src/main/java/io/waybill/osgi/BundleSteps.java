@@ -260,6 +260,10 @@ final class BundleSteps {
         PolicyDeclaration.in(jar, BundlePolicy.class).ifPresent(services.bundlePolicies()::require);
     }
 
+    List<BundlePolicies.Required> bundlePolicies() {
+        return services.bundlePolicies().required();
+    }
+
     /** Returns whether requests or jars wait for policies of a bundle, or are checked by them. */
     boolean requiresPoliciesOf(String symbolicName) {
         AccessPolicies.Required now = policies.current();

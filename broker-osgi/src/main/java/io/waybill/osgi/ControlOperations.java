@@ -23,6 +23,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
+import io.waybill.osgi.whiteboard.BundlePolicies;
 import io.waybill.tool.ToolCommands;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -35,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The control operations that an operator's command calls by name.
@@ -195,11 +197,16 @@ final class ControlOperations implements AutoCloseable {
                 bundle.stopped());
     }
 
-    /** Returns the state of the bundle's access policies; a single absent one makes requests wait. */
+    /** Returns the state of the bundle's policies; a single absent one makes requests or jars wait. */
     private Optional<BundleInfo.Policy> policyOf(BundleStatus bundle) {
-        return required().stream()
+        Stream<Boolean> ofRequests = required().stream()
                 .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
-                .map(policy -> policy.isAway() ? BundleInfo.Policy.AWAY : BundleInfo.Policy.ASKED)
+                .map(InstalledPolicy::isAway);
+        Stream<Boolean> ofJars = bundles.policies().stream()
+                .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
+                .map(BundlePolicies.Required::isAway);
+        return Stream.concat(ofRequests, ofJars)
+                .map(isAway -> isAway ? BundleInfo.Policy.AWAY : BundleInfo.Policy.ASKED)
                 .max(Comparator.naturalOrder());
     }
 

@@ -195,6 +195,24 @@ class AdminBundleTest {
             + "@Override public boolean decidesControlCalls() { return true; }}";
 
     @Test
+    void showsWhetherABundlePolicyIsAsked() throws Exception {
+        admin.install(
+                "ps0",
+                forge.bundle("org.acme.gate", "1.0.0")
+                        .source(
+                                "Gate",
+                                "@Component public final class Gate implements BundlePolicy {\n"
+                                        + "@Override public Decision decide(BundleCandidate candidate) {\n"
+                                        + "return Decision.deny(\"nothing\");\n}}")
+                        .build());
+        assertThat(listed("org.acme.gate").flatMap(BundleInfo::policy)).contains(BundleInfo.Policy.ASKED);
+        assertFails(ErrorCode.REFUSED, "refuses it: nothing", () -> admin.install("ps0", count("1.0.0")));
+        admin.stop("ps0", "org.acme.gate");
+        assertThat(listed("org.acme.gate").flatMap(BundleInfo::policy)).contains(BundleInfo.Policy.AWAY);
+        assertFails(ErrorCode.REFUSED, "is away", () -> admin.install("ps0", count("1.0.0")));
+    }
+
+    @Test
     void asksAPolicyThatDecidesAboutControlCalls() throws Exception {
         admin.install("ps0", count("1.0.0"));
         node.bundles()

@@ -55,11 +55,11 @@ public record BundleInfo(
         STUCK
     }
 
-    /** State of a bundle's access policies. */
+    /** State of a bundle's access policies and bundle policies. */
     public enum Policy {
-        /** The policies are asked about each request. */
+        /** The policies are asked about each request, or jar. */
         ASKED,
-        /** A policy is away, and requests wait for it. */
+        /** A policy is away: requests wait for it, or jars are refused. */
         AWAY
     }
 }
