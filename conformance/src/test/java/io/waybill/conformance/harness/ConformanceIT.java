@@ -138,7 +138,7 @@ class ConformanceIT {
     @Test
     void hasAllFilesThatThePageNames() throws IOException {
         Matcher named =
-                Pattern.compile("`([a-z-]+\\.json)`: ").matcher(Files.readString(ROOT.resolve("docs/conformance.md")));
+                Pattern.compile("`([a-z-]+\\.json)`: ").matcher(Files.readString(ROOT.resolve("conformance/tests.md")));
         Set<String> names = new TreeSet<>();
         while (named.find()) {
             names.add(named.group(1));
