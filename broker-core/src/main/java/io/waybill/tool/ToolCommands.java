@@ -33,6 +33,7 @@ public final class ToolCommands implements AutoCloseable {
             "help",
             "journal",
             "node",
+            "operations",
             "prepare",
             "replay",
             "reload",

@@ -193,6 +193,9 @@ final class ProgramExtensions implements AutoCloseable {
 
     /** Returns the descriptions of a handler's class that are of one key. */
     static List<OperationDescription> declaredFor(String key, MessageHandler handler) {
+        if (handler.getClass().getAnnotations().length == 0) {
+            return List.of(); // most often: and a join loads no class for them
+        }
         List<HandlerKey> keys = keys(key);
         return OperationDescription.declaredBy(handler.getClass()).stream()
                 .filter(each -> HandlerSpec.isHandled(HandlerKey.parse(each.name()), keys))

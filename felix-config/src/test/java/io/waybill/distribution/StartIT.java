@@ -30,6 +30,7 @@ class StartIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
     private static final int MAX_CLASSES = 2_060;
+    private static final int STARTS = 3;
     private static final int MAX_MADE = 435;
     private static final int MAX_OF_LOG = 55;
     private static final int MAX_OF_WAYBILL = 480;
@@ -65,9 +66,27 @@ class StartIT {
         }
     }
 
-    @Test
-    void loadsFewClassesUntilItHasJoined() throws Exception {
-        Path log = directory.resolve("classes.log");
+    /**
+     * Returns the classes of a start, by owner. The threads beside the join load theirs sooner or later, so that they are
+     * more on a busy machine: of several starts the one with the fewest counts.
+     */
+    private Map<String, Integer> fewestClasses() throws Exception {
+        Map<String, Integer> fewest = null;
+        for (int i = 0; i < STARTS; i++) {
+            Map<String, Integer> found = classes("start-" + i);
+            if (fewest == null || sum(found) < sum(fewest)) {
+                fewest = found;
+            }
+        }
+        return fewest;
+    }
+
+    private static int sum(Map<String, Integer> byOwner) {
+        return byOwner.values().stream().mapToInt(Integer::intValue).sum();
+    }
+
+    private Map<String, Integer> classes(String name) throws Exception {
+        Path log = directory.resolve(name + ".log");
         List<String> command = List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "@conf/jvm.options",
@@ -84,7 +103,7 @@ class StartIT {
                                 .getLocation()
                                 .toURI()),
                 Program.class.getName(),
-                directory.resolve("home").toString());
+                directory.resolve(name).toString());
         Process process = new ProcessBuilder(command)
                 .directory(DISTRIBUTION.toFile())
                 .redirectErrorStream(true)
@@ -96,10 +115,14 @@ class StartIT {
                 .contains("program");
 
         Map<String, Integer> byOwner = byOwner(Files.readAllLines(log));
-
         byOwner.remove(OF_JAVA); // which costs little, and has more of them in each version
-        int all = byOwner.values().stream().mapToInt(Integer::intValue).sum();
-        assertThat(all)
+        return byOwner;
+    }
+
+    @Test
+    void loadsFewClassesUntilItHasJoined() throws Exception {
+        Map<String, Integer> byOwner = fewestClasses();
+        assertThat(sum(byOwner))
                 .as("classes until the program has joined: %s", largest(byOwner))
                 .isLessThanOrEqualTo(MAX_CLASSES);
         assertThat(byOwner.get(MADE))
