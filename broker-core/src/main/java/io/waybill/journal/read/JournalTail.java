@@ -18,11 +18,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import net.openhft.chronicle.queue.TailerDirection;
 import net.openhft.chronicle.wire.DocumentContext;
-import org.agrona.UnsafeApi;
 
 /**
  * Tail of a queue, of this worker or a peer, that writes nothing to it.
@@ -257,7 +257,7 @@ public final class JournalTail implements Closeable {
         }
         long address = frames.address();
         if (progress.isOtherFile(index) && length >= Envelope.HEADER_LENGTH) {
-            progress.enter(index, before, UnsafeApi.getLong(null, address + Envelope.SEQUENCE));
+            progress.enter(index, before, OS.memory().readLong(address + Envelope.SEQUENCE));
         }
         frames.pass();
         if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
@@ -265,13 +265,14 @@ public final class JournalTail implements Closeable {
                     + length;
             return Poll.DAMAGED;
         }
-        if (receiver != ANY_RECEIVER && receiver != (UnsafeApi.getShort(null, address + Envelope.TO) & 0xffff)) {
+        if (receiver != ANY_RECEIVER
+                && receiver != Short.toUnsignedInt(OS.memory().readShort(address + Envelope.TO))) {
             return Poll.SKIPPED;
         }
         buffer.reserve(length);
         // remains of an earlier record must not pass for this one if a fault cuts the copy short
         buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
-        UnsafeApi.copyMemory(address, buffer.address(), length);
+        OS.memory().copyMemory(address, buffer.address(), length);
         return check(buffer);
     }
 

@@ -2,7 +2,7 @@ package io.waybill.journal.read;
 
 import io.waybill.journal.format.Frame;
 import net.openhft.chronicle.bytes.Bytes;
-import org.agrona.UnsafeApi;
+import net.openhft.chronicle.core.OS;
 
 /**
  * Moves from frame to frame in the part of a queue's file that a Chronicle tailer has mapped, from the tailer's present
@@ -61,7 +61,7 @@ final class MappedFrames {
             throw met;
         }
         while (position + Frame.LENGTH <= end) {
-            int frame = UnsafeApi.getIntVolatile(null, base + position);
+            int frame = OS.memory().readVolatileInt(base + position);
             if (frame == Frame.END) {
                 return OUTSIDE;
             }
