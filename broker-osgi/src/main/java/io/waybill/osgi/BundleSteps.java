@@ -91,7 +91,8 @@ final class BundleSteps {
                 throw new BundleRefusedException(
                         Reason.POLICY_AWAY,
                         jar + " is not installed: the bundle policy of " + policy.provider()
-                                + " is away; start its bundle, or uninstall it");
+                                + " is away; start its bundle, or uninstall it; if it is in no list, remove its jar and"
+                                + " restart the node");
             }
             String refusal = refusal(policy, new JarCandidate(jar, installed, origin));
             if (refusal != null) {
@@ -116,6 +117,9 @@ final class BundleSteps {
     }
 
     private static String decide(BundlePolicies.Required policy, JarCandidate candidate) {
+        if (!policy.inside().compareAndSet(false, true)) {
+            return "has not returned from an earlier decision; uninstall its bundle";
+        }
         try {
             Decision decision = policy.policy().decide(candidate);
             if (decision == null) {
@@ -125,6 +129,8 @@ final class BundleSteps {
         } catch (Throwable e) { // the boundary around a bundle's code
             ForeignErrors.warn(LOG, "The bundle policy of " + policy.provider() + " failed", e);
             return "failed: " + ForeignErrors.describe(e);
+        } finally {
+            policy.inside().set(false);
         }
     }
 

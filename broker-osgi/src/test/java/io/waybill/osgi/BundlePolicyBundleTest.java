@@ -163,6 +163,21 @@ class BundlePolicyBundleTest {
     }
 
     @Test
+    void isNotAskedWhileItHasNotReturned() throws Exception {
+        node.bundles()
+                .install(gate(
+                                "1.0.0",
+                                "if (candidate.symbolicName().equals(\"org.acme.bad\")) { while (true) {"
+                                        + " java.util.concurrent.locks.LockSupport.park(); } }"
+                                        + " return Decision.allow();")
+                        .build());
+        assertRefused(bad("1.0.0"), Reason.NOT_ALLOWED, "did not decide within 5000 ms");
+        assertRefused(good("org.acme.good"), Reason.NOT_ALLOWED, "has not returned from an earlier decision");
+        node.bundles().uninstall(GATE);
+        node.bundles().install(good("org.acme.good"));
+    }
+
+    @Test
     void isRequiredWhileItIsStopped() throws Exception {
         node.bundles().install(gate("1.0.0", DENY_BAD).build());
         node.bundles().stop(GATE);

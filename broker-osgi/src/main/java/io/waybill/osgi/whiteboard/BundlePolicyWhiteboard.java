@@ -26,12 +26,17 @@ final class BundlePolicyWhiteboard extends ServiceWhiteboard<BundlePolicy, Runna
     }
 
     @Override
+    long mark(Provider provider) {
+        return policies.forgotten(provider.name());
+    }
+
+    @Override
     Runnable add(Provider provider, BundlePolicy policy, ServiceReference<BundlePolicy> reference, long mark) {
         Object component = reference.getProperty(AccessPolicyWhiteboard.COMPONENT);
         String name = component == null ? policy.getClass().getName() : component.toString();
         LOG.info("{} decides which bundles are installed", provider);
         ClassLoader loader = reference.getBundle().adapt(BundleWiring.class).getClassLoader();
-        return policies.add(provider, name, policy, loader);
+        return policies.add(provider, name, policy, loader, mark);
     }
 
     @Override
