@@ -2,8 +2,10 @@ package io.waybill;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.replay.Replay;
 import io.waybill.worker.Worker;
+import io.waybill.worker.peer.Links;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.FileSystem;
@@ -43,6 +45,8 @@ class ConstructorsTest {
     @Test
     void noneHasManyParameters() throws Exception {
         readAll(Worker.class);
+        readAll(Links.class);
+        readAll(HandlerRegistry.class);
         readAll(Replay.class);
         assertThat(classes).as("classes that were read").isGreaterThan(300);
         assertThat(found)

@@ -1,24 +1,24 @@
 package io.waybill.distribution;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * Waybill's own artifacts in the layout of a Maven repository: what {@code mvn install} would put into the repository
  * of a user. It has the artifacts that {@code broker-bom} manages, with their sources, and javadoc where the build made
- * it, the BOM, the archetype, and the parent of all.
+ * it, the BOM, the archetype, and the parents.
  */
 final class MavenRepository {
 
     private static final Pattern MANAGED =
             Pattern.compile("<artifactId>([a-z-]+)</artifactId>\\s*<version>\\$\\{project\\.version}</version>");
-    private static final List<String> FOLDERS = List.of("", "plugins");
+    private static final String PARTS = "broker-core";
     private static final List<String> JARS = List.of("", "-sources", "-javadoc");
 
     private final Path root;
@@ -33,6 +33,7 @@ final class MavenRepository {
         Path group = repository.resolve("io/waybill");
         copy(root.resolve("pom.xml"), group, "waybill", ".pom");
         copy(root.resolve("broker-bom/pom.xml"), group, "broker-bom", ".pom");
+        copy(root.resolve(PARTS).resolve("pom.xml"), group, "broker-core-parent", ".pom");
         for (String artifact : artifacts()) {
             Path module = module(artifact);
             copy(module.resolve("pom.xml"), group, artifact, ".pom");
@@ -55,13 +56,18 @@ final class MavenRepository {
     }
 
     private Path module(String artifact) throws IOException {
-        try (Stream<Path> modules =
-                FOLDERS.stream().map(folder -> root.resolve(folder).resolve(artifact))) {
-            return modules.filter(module -> Files.exists(module.resolve("pom.xml")))
-                    .findFirst()
-                    .orElseThrow(
-                            () -> new IOException("broker-bom names " + artifact + ", and there is no such module"));
+        Pattern own = Pattern.compile("</parent>\\s*<artifactId>" + artifact + "</artifactId>");
+        for (String folder : List.of("", "plugins", PARTS)) {
+            try (DirectoryStream<Path> modules = Files.newDirectoryStream(root.resolve(folder), Files::isDirectory)) {
+                for (Path module : modules) {
+                    Path pom = module.resolve("pom.xml");
+                    if (Files.exists(pom) && own.matcher(Files.readString(pom)).find()) {
+                        return module;
+                    }
+                }
+            }
         }
+        throw new IOException("broker-bom names " + artifact + ", and there is no such module");
     }
 
     private void copy(Path file, Path group, String artifact, String ending) throws IOException {
