@@ -12,7 +12,7 @@ import io.waybill.osgi.jar.KeptJars;
 import io.waybill.osgi.jar.KeptJars.Keeping;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
-import io.waybill.osgi.whiteboard.BundlePolicies;
+import io.waybill.osgi.whiteboard.RequiredBundlePolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -96,7 +96,7 @@ public final class BundleControl {
     }
 
     /** Returns the policies that decide which jars are installed. */
-    List<BundlePolicies.Required> policies() {
+    List<RequiredBundlePolicy> policies() {
         return steps.bundlePolicies();
     }
 

@@ -14,7 +14,7 @@ import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
-import io.waybill.osgi.whiteboard.BundlePolicies;
+import io.waybill.osgi.whiteboard.RequiredBundlePolicy;
 import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.io.IOException;
 import java.io.InputStream;
@@ -86,7 +86,7 @@ final class BundleSteps {
 
     /** Fails unless all bundle policies allow a jar. */
     void requireAllowed(StagedJar jar, Optional<StagedJar> installed, Origin origin) throws BundleRefusedException {
-        for (BundlePolicies.Required policy : services.bundlePolicies().required()) {
+        for (RequiredBundlePolicy policy : services.bundlePolicies().all()) {
             if (policy.isAway()) {
                 throw new BundleRefusedException(
                         Reason.POLICY_AWAY,
@@ -104,7 +104,7 @@ final class BundleSteps {
     }
 
     /** Returns why a policy refuses a jar; null when it allows it. */
-    private String refusal(BundlePolicies.Required policy, JarCandidate candidate) throws BundleRefusedException {
+    private String refusal(RequiredBundlePolicy policy, JarCandidate candidate) throws BundleRefusedException {
         AtomicReference<Optional<String>> refusal = new AtomicReference<>();
         BoundedStep.Ended ended =
                 bounded.run("bundle policy of " + policy.provider().name(), settings.startLimit(), () -> {
@@ -116,7 +116,7 @@ final class BundleSteps {
                 : "did not decide within " + settings.startLimit().toMillis() + " ms";
     }
 
-    private static String decide(BundlePolicies.Required policy, JarCandidate candidate) {
+    private static String decide(RequiredBundlePolicy policy, JarCandidate candidate) {
         if (!policy.inside().compareAndSet(false, true)) {
             return "has not returned from an earlier decision; uninstall its bundle";
         }
@@ -263,17 +263,19 @@ final class BundleSteps {
     /** Requires the policies that a jar declares, whose bundle is away. */
     void requirePoliciesIn(Path jar) {
         PolicyDeclaration.in(jar, AccessPolicy.class).ifPresent(policies::require);
-        PolicyDeclaration.in(jar, BundlePolicy.class).ifPresent(services.bundlePolicies()::require);
+        PolicyDeclaration.in(jar, BundlePolicy.class)
+                .map(RequiredBundlePolicy::away)
+                .ifPresent(services.bundlePolicies()::require);
     }
 
-    List<BundlePolicies.Required> bundlePolicies() {
-        return services.bundlePolicies().required();
+    List<RequiredBundlePolicy> bundlePolicies() {
+        return services.bundlePolicies().all();
     }
 
     /** Returns whether requests or jars wait for policies of a bundle, or are checked by them. */
     boolean requiresPoliciesOf(String symbolicName) {
         AccessPolicies.Required now = policies.current();
-        boolean decidesBundles = services.bundlePolicies().required().stream()
+        boolean decidesBundles = services.bundlePolicies().all().stream()
                 .anyMatch(policy -> policy.provider().name().equals(symbolicName));
         return decidesBundles
                 || now != null

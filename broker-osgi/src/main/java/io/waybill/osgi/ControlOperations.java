@@ -23,7 +23,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
-import io.waybill.osgi.whiteboard.BundlePolicies;
+import io.waybill.osgi.whiteboard.RequiredBundlePolicy;
 import io.waybill.tool.ToolCommands;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -204,7 +204,7 @@ final class ControlOperations implements AutoCloseable {
                 .map(InstalledPolicy::isAway);
         Stream<Boolean> ofJars = bundles.policies().stream()
                 .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
-                .map(BundlePolicies.Required::isAway);
+                .map(RequiredBundlePolicy::isAway);
         return Stream.concat(ofRequests, ofJars)
                 .map(isAway -> isAway ? BundleInfo.Policy.AWAY : BundleInfo.Policy.ASKED)
                 .max(Comparator.naturalOrder());

@@ -5,10 +5,7 @@ import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
 import io.waybill.host.Threads;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
@@ -21,13 +18,12 @@ import java.util.stream.Collectors;
  */
 public final class AccessPolicies {
 
-    private final Map<List<String>, InstalledPolicy> required = new LinkedHashMap<>(); // guarded by itself
+    private final RequiredPolicies<InstalledPolicy> required = new RequiredPolicies<>(this::update);
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final ProviderErrors errors;
     private final Threads threads;
-    private final Map<String, Long> forgotten = new HashMap<>(); // by provider; guarded by required
-    private boolean expectingMore; // guarded by required
-    private volatile Required current; // written under required; null while every request is allowed
+    private volatile boolean expectingMore;
+    private volatile Required current; // null while every request is allowed
 
     /**
      * Policies that must all allow a request. Immutable.
@@ -85,95 +81,61 @@ public final class AccessPolicies {
      */
     public Registration add(
             Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader, long asOf) {
-        List<String> key = List.of(provider.name(), name);
         InstalledPolicy added =
                 new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader, errors, threads);
-        change(() -> {
-            if (forgotten.getOrDefault(provider.name(), 0L) == asOf) {
-                required.put(key, added);
-            }
-        });
+        required.add(name, added, asOf);
+        notifyListeners();
         return new Registration() {
             @Override
             public void withdraw() {
-                change(() -> required.replace(key, added, added.away()));
+                required.withdraw(name, added);
+                notifyListeners();
             }
 
             @Override
             public void remove() {
-                change(() -> required.remove(key));
+                required.remove(provider.name(), name);
+                notifyListeners();
             }
         };
     }
 
     /** Requires a policy of a provider whose bundle is away. */
     public void require(Provider provider) {
-        change(() -> required.putIfAbsent(
-                List.of(provider.name(), ""), new InstalledPolicy(provider, null, null, errors, threads)));
+        required.require(new InstalledPolicy(provider, null, null, errors, threads));
+        notifyListeners();
     }
 
     /** Notes that a provider has added all its policies: if it has some, others that it had are no longer required. */
     public void completed(String providerName) {
-        change(() -> {
-            boolean hasSome = required.entrySet().stream()
-                    .anyMatch(each -> isOf(providerName, each.getKey())
-                            && !each.getValue().isAway());
-            if (hasSome) {
-                required.entrySet()
-                        .removeIf(each -> isOf(providerName, each.getKey())
-                                && each.getValue().isAway());
-            }
-        });
+        required.completed(providerName);
+        notifyListeners();
     }
 
     /** Lifts all policies of a provider: its bundle was uninstalled. */
     public void forget(String providerName) {
-        change(() -> {
-            forgotten.merge(providerName, 1L, Long::sum);
-            required.keySet().removeIf(key -> isOf(providerName, key));
-        });
+        required.forget(providerName);
+        notifyListeners();
     }
 
     /** Returns how often the policies of a provider were lifted by {@link #forget}. */
     public long forgotten(String providerName) {
-        synchronized (required) {
-            return forgotten.getOrDefault(providerName, 0L);
-        }
-    }
-
-    private static boolean isOf(String providerName, List<String> key) {
-        return key.get(0).equals(providerName);
+        return required.forgotten(providerName);
     }
 
     /** Sets whether more policies are expected, for example while a node starts: until then every request waits. */
     public void expectMore(boolean more) {
-        synchronized (required) {
-            expectingMore = more;
-            update();
-        }
+        expectingMore = more;
+        required.refresh();
         notifyListeners();
     }
 
-    private void change(Runnable change) {
-        synchronized (required) {
-            change.run();
-            update();
-        }
-        notifyListeners();
-    }
-
-    /** Publishes the required policies. Under the lock. */
-    private void update() {
-        boolean isComplete = !expectingMore;
-        for (InstalledPolicy policy : required.values()) {
-            isComplete &= !policy.isAway();
-        }
-        List<InstalledPolicy> forControl = required.values().stream()
-                .filter(InstalledPolicy::decidesControl)
-                .toList();
-        current = required.isEmpty() && isComplete
-                ? null
-                : new Required(List.copyOf(required.values()), forControl, isComplete);
+    /** Publishes the required policies, one change after the other. */
+    private void update(List<InstalledPolicy> policies) {
+        boolean isComplete = !expectingMore && policies.stream().noneMatch(InstalledPolicy::isAway);
+        List<InstalledPolicy> forControl =
+                policies.stream().filter(InstalledPolicy::decidesControl).toList();
+        current = policies.isEmpty() && isComplete ? null : new Required(policies, forControl, isComplete);
     }
 
     private void notifyListeners() {

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Any.
  */
-public final class InstalledPolicy {
+public final class InstalledPolicy implements RequiredPolicies.Policy<InstalledPolicy> {
 
     private static final Logger LOG = LoggerFactory.getLogger(InstalledPolicy.class);
 
@@ -87,15 +87,17 @@ public final class InstalledPolicy {
         return decidesControl;
     }
 
-    InstalledPolicy away() {
+    @Override
+    public InstalledPolicy away() {
         return new InstalledPolicy(provider, null, null, errors, threads);
     }
 
-    /** Returns whether its bundle was stopped, is being updated, or did not start. */
+    @Override
     public boolean isAway() {
         return policy == null;
     }
 
+    @Override
     public Provider provider() {
         return provider;
     }

@@ -2,6 +2,7 @@ package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.policy.BundlePolicy;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.RequiredPolicies;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.wiring.BundleWiring;
@@ -18,9 +19,10 @@ final class BundlePolicyWhiteboard extends ServiceWhiteboard<BundlePolicy, Runna
 
     private static final Logger LOG = LoggerFactory.getLogger(BundlePolicyWhiteboard.class);
 
-    private final BundlePolicies policies;
+    private final RequiredPolicies<RequiredBundlePolicy> policies;
 
-    BundlePolicyWhiteboard(BundleContext context, BundlePolicies policies, ServiceProblems problems) {
+    BundlePolicyWhiteboard(
+            BundleContext context, RequiredPolicies<RequiredBundlePolicy> policies, ServiceProblems problems) {
         super(context, BundlePolicy.class, "a bundle policy", problems);
         this.policies = policies;
     }
@@ -36,12 +38,14 @@ final class BundlePolicyWhiteboard extends ServiceWhiteboard<BundlePolicy, Runna
         String name = component == null ? policy.getClass().getName() : component.toString();
         LOG.info("{} decides which bundles are installed", provider);
         ClassLoader loader = reference.getBundle().adapt(BundleWiring.class).getClassLoader();
-        return policies.add(provider, name, policy, loader, mark);
+        RequiredBundlePolicy added = new RequiredBundlePolicy(provider, policy, loader);
+        policies.add(name, added, mark);
+        return () -> policies.withdraw(name, added);
     }
 
     @Override
     void missing(Provider provider) {
-        policies.require(provider);
+        policies.require(RequiredBundlePolicy.away(provider));
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.RequiredPolicies;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.AwayPolicy;
@@ -28,7 +29,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
     private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
     private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
     private final AccessPolicyWhiteboard policies;
-    private final BundlePolicies bundlePolicies = new BundlePolicies();
+    private final RequiredPolicies<RequiredBundlePolicy> bundlePolicies = new RequiredPolicies<>(policies -> {});
     private final BundlePolicyWhiteboard bundlePolicyServices;
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
@@ -111,7 +112,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
     }
 
     /** Returns the policies that decide which bundles are installed. */
-    public BundlePolicies bundlePolicies() {
+    public RequiredPolicies<RequiredBundlePolicy> bundlePolicies() {
         return bundlePolicies;
     }
 
