@@ -15,7 +15,7 @@
  * Nothing here is null unless its type is {@link java.util.Optional}. Sizes are in bytes, and times in nanoseconds,
  * unless a name says otherwise.
  */
-@Version("2.8.0")
+@Version("1.0.0")
 package io.waybill.api;
 
 import org.osgi.annotation.versioning.Version;

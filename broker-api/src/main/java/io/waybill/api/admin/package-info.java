@@ -1,5 +1,5 @@
 /** Administration of running nodes: their bundles, handlers, operations, scripts, references and settings. */
-@Version("0.2.0")
+@Version("0.1.0")
 package io.waybill.api.admin;
 
 import org.osgi.annotation.versioning.Version;

@@ -9,7 +9,7 @@
  *   <li>{@link io.waybill.api.broker.JoinedWorker} to join on behalf of another process
  * </ul>
  */
-@Version("1.5.0")
+@Version("1.0.0")
 package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.Version;

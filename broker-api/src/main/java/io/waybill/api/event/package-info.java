@@ -7,7 +7,7 @@
  * <li>{@link io.waybill.api.event.CallEvent} for the events
  * </ul>
  */
-@Version("1.3.0")
+@Version("1.0.0")
 package io.waybill.api.event;
 
 import org.osgi.annotation.versioning.Version;

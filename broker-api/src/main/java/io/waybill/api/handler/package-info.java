@@ -1,5 +1,5 @@
 /** Service interfaces for bundles that respond to messages. */
-@Version("2.5.0")
+@Version("1.0.0")
 package io.waybill.api.handler;
 
 import org.osgi.annotation.versioning.Version;

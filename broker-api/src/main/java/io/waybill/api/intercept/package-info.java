@@ -10,7 +10,7 @@
  *   {@link io.waybill.api.intercept.WhenAway} for their treatment during an update
  * </ul>
  */
-@Version("1.8.0")
+@Version("1.0.0")
 package io.waybill.api.intercept;
 
 import org.osgi.annotation.versioning.Version;

@@ -7,7 +7,7 @@
  *   <li>{@link io.waybill.api.metrics.OperationMetrics} for the figures of one operation
  * </ul>
  */
-@Version("1.0.0")
+@Version("0.1.0")
 package io.waybill.api.metrics;
 
 import org.osgi.annotation.versioning.Version;

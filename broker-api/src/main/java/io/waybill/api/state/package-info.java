@@ -6,7 +6,7 @@
  * <li>{@link io.waybill.api.state.StateStore} for the state, which {@link io.waybill.api.broker.Broker#state} returns
  * </ul>
  */
-@Version("1.2.0")
+@Version("1.0.0")
 package io.waybill.api.state;
 
 import org.osgi.annotation.versioning.Version;

@@ -1,5 +1,5 @@
 /** Tensors, their storages, and the devices that hold them. */
-@Version("2.3.1")
+@Version("1.0.0")
 package io.waybill.api.tensor;
 
 import org.osgi.annotation.versioning.Version;

@@ -8,7 +8,7 @@
  *   <li>{@link io.waybill.autograd.Autograd} to use it in a worker without OSGi
  * </ul>
  */
-@Version("1.1.0")
+@Version("0.1.0")
 package io.waybill.autograd;
 
 import org.osgi.annotation.versioning.Version;

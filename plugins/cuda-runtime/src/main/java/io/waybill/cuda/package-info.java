@@ -6,7 +6,7 @@
  *   <li>{@link io.waybill.cuda.CudaNatives} for its origin
  * </ul>
  */
-@Version("1.0.0")
+@Version("0.1.0")
 package io.waybill.cuda;
 
 import org.osgi.annotation.versioning.Version;

@@ -3,7 +3,7 @@
  *
  * <p>Start at {@link io.waybill.http.WebPages}.
  */
-@Version("1.0.0")
+@Version("0.1.0")
 package io.waybill.http;
 
 import org.osgi.annotation.versioning.Version;

@@ -210,7 +210,7 @@ class ScriptOpsBundleTest {
         manifest.getMainAttributes()
                 .putValue(
                         "Import-Package",
-                        "io.waybill.torch;version=\"[1.1,2)\",io.waybill.api,io.waybill.api.tensor,org.osgi.framework,"
+                        "io.waybill.torch;version=\"[1.0,2)\",io.waybill.api,io.waybill.api.tensor,org.osgi.framework,"
                                 + "org.bytedeco.javacpp,org.bytedeco.pytorch,org.bytedeco.pytorch.global");
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar), manifest)) {
             String name = WrappingBundle.class.getName().replace('.', '/') + ".class";

@@ -7,7 +7,7 @@
  *
  * <p>{@link io.waybill.torch.OperatorEvents} notifies of the operators that libtorch runs.
  */
-@Version("1.7.0")
+@Version("1.0.0")
 package io.waybill.torch;
 
 import org.osgi.annotation.versioning.Version;

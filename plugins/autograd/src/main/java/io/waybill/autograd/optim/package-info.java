@@ -3,7 +3,7 @@
  * {@link io.waybill.autograd.optim.DistributedOptimizer}; its algorithms are
  * {@link io.waybill.autograd.optim.OptimizerSettings}.
  */
-@Version("1.0.0")
+@Version("0.1.0")
 package io.waybill.autograd.optim;
 
 import org.osgi.annotation.versioning.Version;

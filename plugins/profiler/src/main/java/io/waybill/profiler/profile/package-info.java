@@ -7,7 +7,7 @@
  *   <li>{@link io.waybill.profiler.profile.ProfilerConfig} for the options
  * </ul>
  */
-@Version("1.1.0")
+@Version("0.1.0")
 package io.waybill.profiler.profile;
 
 import org.osgi.annotation.versioning.Version;
