@@ -58,7 +58,12 @@ public final class RequiredPolicies<P extends RequiredPolicies.Policy<P>> {
 
     /** Withdraws a policy that was added under this name, unless another one replaced it. It remains required. */
     public void withdraw(String name, P policy) {
-        change(() -> required.replace(List.of(policy.provider().name(), name), policy, policy.away()));
+        List<String> key = List.of(policy.provider().name(), name);
+        change(() -> {
+            if (required.get(key) == policy) { // not equals, which is foreign code
+                required.put(key, policy.away());
+            }
+        });
     }
 
     /** Lifts the policy that a provider has under this name. */
