@@ -119,9 +119,11 @@ public final class ToolCommands implements AutoCloseable {
     private void remove(ToolEntry entry) {
         List<ToolSession> ended = new ArrayList<>();
         synchronized (lock) {
-            if (!commands.remove(entry.description().name(), entry)) {
+            String name = entry.description().name();
+            if (commands.get(name) != entry) { // not equals, which would be the command's
                 return;
             }
+            commands.remove(name);
             running.forEach((id, of) -> {
                 if (of == entry) {
                     ended.add(sessions.get(id));

@@ -92,6 +92,15 @@ class ToolCommandsTest {
         return commands.add(ACME, command(ToolDescription.of(name, "Is tested."), body));
     }
 
+    @Test
+    void aCommandThatWasRemovedTwiceLeavesItsSuccessor() {
+        ToolCommands.Registration first = add("count", run -> run.line("1"));
+        first.remove();
+        add("count", run -> run.line("2"));
+        first.remove();
+        begin("count");
+    }
+
     private long begin(String name) {
         Map<Value, Value> begun = user.start(name, false);
         assertThat(text(begun, "error")).isEmpty();
