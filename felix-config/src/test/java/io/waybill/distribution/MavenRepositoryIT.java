@@ -22,6 +22,8 @@ class MavenRepositoryIT {
 
     private static final Path GROUP = Path.of(System.getProperty("waybill.test.distribution"), "repository/io/waybill");
     private static final Pattern DEPENDENCY = Pattern.compile("<dependency>(.*?)</dependency>", Pattern.DOTALL);
+    private static final Pattern PARENT =
+            Pattern.compile("<parent>\\s*<groupId>io\\.waybill</groupId>\\s*<artifactId>([a-z-]+)<");
     private static final Pattern OURS = Pattern.compile("<groupId>io\\.waybill</groupId>\\s*<artifactId>([a-z-]+)<");
 
     @Test
@@ -60,6 +62,11 @@ class MavenRepositoryIT {
             if (!artifact.equals("waybill")) { // which manages what is not here, too
                 assertThat(there).as("what %s needs", artifact).containsAll(ours(artifact));
             }
+            PARENT.matcher(Files.readString(file(artifact, ".pom")))
+                    .results()
+                    .forEach(parent -> assertThat(there)
+                            .as("with the parent of %s", artifact)
+                            .contains(parent.group(1)));
         }
     }
 
