@@ -197,7 +197,7 @@ class MetricsIT {
         output("bundle", "uninstall", "--node", "ps0", "io.waybill.http");
         assertThat(output("bundle", "list", "--node", "ps0"))
                 .as("what the metrics bundle lacks")
-                .contains("waiting", "needs package io.waybill.http [1.0.0,2.0.0): no bundle exports it");
+                .contains("waiting", "needs package io.waybill.http [0.1.0,1.0.0): no bundle exports it");
     }
 
     private void collectGarbage() throws Exception {
