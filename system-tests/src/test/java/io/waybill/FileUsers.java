@@ -74,11 +74,11 @@ final class FileUsers {
 
     private static final Set<String> OPENING = Set.of(
             "BundleHandlers",
+            "ComponentDeclaration",
             "FileMark",
             "JarCheck",
             "LastRecord",
             "OsgiHost",
-            "PolicyDeclaration",
             "QueueRepair",
             "QueueStructure",
             "RecordSearch",

@@ -6,6 +6,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Gaps;
 import io.waybill.bench.measure.VersionedJar;
 import io.waybill.bench.process.ChildProcess;
 import io.waybill.bench.process.Children;
@@ -15,14 +16,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * {@code bench swap}: upgrades of a handler bundle in a node while another process calls it at a steady rate. Every
+ * {@code bench swap}: upgrades of a handler bundle in a node while another process calls it at a steady rate: first
+ * side by side, then a quarter as many of an exclusive bundle, whose old version stops before the new one starts. Every
  * call's outcome is counted by the caller; the node counts the runs of the handler, so that a call that ran twice is
- * detected.
+ * detected. A gap is the time between two outcomes. After each upgrade comes a window of the same length without one.
  *
  * @param updates how many
  * @param callsPerSecond the rate at which calls are begun
@@ -32,29 +36,75 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
 
     static final String ROLE = "swap-caller";
 
+    /** Times of {@link System#nanoTime}, which all processes of a host share. */
+    private record Window(long fromNs, long toNs) {
+        double maxGapMs(List<Gaps.Gap> gaps) {
+            return gaps.stream()
+                            .filter(gap -> gap.toNs() >= fromNs && gap.fromNs() <= toNs)
+                            .mapToLong(Gaps.Gap::lengthNs)
+                            .max()
+                            .orElse(0)
+                    / 1e6;
+        }
+    }
+
+    /** Windows with an upgrade in one way, and as many without. */
+    private record Way(String name, boolean exclusive, List<Window> swaps, List<Window> quiet) {
+        static Way of(String name, boolean exclusive) {
+            return new Way(name, exclusive, new ArrayList<>(), new ArrayList<>());
+        }
+
+        void put(Figures figures, List<Gaps.Gap> gaps) {
+            double[] ofSwaps = sorted(swaps, gaps);
+            double[] ofQuiet = sorted(quiet, gaps);
+            figures.put(name + "_updates", ofSwaps.length)
+                    .put(name + "_gap_ms", ofSwaps[ofSwaps.length / 2])
+                    .put(name + "_gap_p90_ms", ofSwaps[ofSwaps.length * 9 / 10])
+                    .put(name + "_gap_max_ms", ofSwaps[ofSwaps.length - 1])
+                    .put(name + "_quiet_gap_ms", ofQuiet[ofQuiet.length / 2])
+                    .put(name + "_quiet_gap_max_ms", ofQuiet[ofQuiet.length - 1])
+                    .put(name + "_ratio", ofSwaps[ofSwaps.length / 2] / ofQuiet[ofQuiet.length / 2]);
+        }
+
+        private static double[] sorted(List<Window> windows, List<Gaps.Gap> gaps) {
+            return windows.stream()
+                    .mapToDouble(window -> window.maxGapMs(gaps))
+                    .sorted()
+                    .toArray();
+        }
+    }
+
     public Figures run(Consumer<String> progress) throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
+            Path gaps = children.directory().resolve("gaps");
             Path handlerJar = distribution.wordCount();
             Children.Child node = distribution.startNode(children, home, BenchDistribution.FRAMEWORK_LEVELS);
             BenchNode.order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
-            Children.Child caller = children.start(ROLE, home, callsPerSecond);
-            long startNs = System.nanoTime();
-            for (int i = 1; i <= updates; i++) {
-                if (i % 20 == 0) {
-                    progress.accept("update " + i + " of " + updates);
+            Children.Child caller = children.start(ROLE, home, callsPerSecond, gaps);
+            List<Way> ways = List.of(Way.of("beside", false), Way.of("in_turn", true));
+            int version = 0;
+            for (Way way : ways) {
+                int ofWay = way.exclusive ? Math.max(1, updates / 4) : updates;
+                for (int i = 1; i <= ofWay; i++) {
+                    if (i % 20 == 0) {
+                        progress.accept("update " + i + " of " + ofWay + ", " + way.name);
+                    }
+                    String next = "1.0." + ++version;
+                    Path jar = VersionedJar.write(handlerJar, next, children.directory(), way.exclusive);
+                    long beginNs = System.nanoTime();
+                    BenchNode.order(node, "update " + jar);
+                    long endNs = System.nanoTime();
+                    way.swaps.add(new Window(beginNs, endNs));
+                    Files.delete(jar);
+                    pauseUntil(2 * endNs - beginNs);
+                    way.quiet.add(new Window(endNs, 2 * endNs - beginNs));
                 }
-                Path jar = VersionedJar.write(handlerJar, "1.0." + i, children.directory());
-                BenchNode.order(node, "update " + jar);
-                Files.delete(jar);
             }
-            double seconds = (System.nanoTime() - startNs) / 1e9;
             caller.process().getOutputStream().close(); // ends the load
             Figures called = caller.figures();
             Figures served = BenchNode.order(node, "figures");
-            return new Figures()
-                    .put("updates", updates)
-                    .put("seconds", seconds)
+            Figures figures = new Figures()
                     .put("calls", called.integer("calls"))
                     .put("calls_per_s", called.integer("calls_per_s"))
                     .put("failed", called.integer("failed"))
@@ -62,18 +112,25 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
                     .put(
                             "duplicated",
                             Math.max(0, served.integer("begun") - called.integer("calls")) + called.integer("late"))
-                    .put("max_gap_ms", called.number("max_gap_ms"))
                     .put("leaked_loaders", served.integer("leaked_loaders"));
+            List<Gaps.Gap> found = Gaps.read(gaps);
+            ways.forEach(way -> way.put(figures, found));
+            return figures;
         }
     }
 
-    /** Counter of outcomes and of the max time without one. Completed by one thread at a time. */
+    private static void pauseUntil(long endNs) {
+        while (System.nanoTime() < endNs) {
+            LockSupport.parkNanos(endNs - System.nanoTime());
+        }
+    }
+
+    /** Counter of outcomes. Completed by one thread at a time. */
     private static final class Outcomes implements ResponseListener {
         private final AtomicLong right = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();
-        private volatile long maxGapNs;
+        private final Gaps gaps = new Gaps();
         private volatile String firstFailure = "";
-        private long lastNs = System.nanoTime();
 
         @Override
         public void onResponse(Response response) {
@@ -82,7 +139,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             } else {
                 failed.incrementAndGet();
             }
-            gap();
+            gaps.ended();
         }
 
         @Override
@@ -90,13 +147,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             if (failed.getAndIncrement() == 0) {
                 firstFailure = failure.getMessage();
             }
-            gap();
-        }
-
-        private void gap() {
-            long nowNs = System.nanoTime();
-            maxGapNs = Math.max(maxGapNs, nowNs - lastNs);
-            lastNs = nowNs;
+            gaps.ended();
         }
 
         long completed() {
@@ -104,7 +155,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
         }
     }
 
-    /** Arguments: home, calls per second. Calls until its standard input ends. */
+    /** Arguments: home, calls per second, file for the gaps. Calls until its standard input ends. */
     static void client(String[] arguments) throws Exception {
         long intervalNs = 1_000_000_000L / Integer.parseInt(arguments[1]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], WorkerSettings.defaults())) {
@@ -134,13 +185,13 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             if (!outcomes.firstFailure.isEmpty()) {
                 System.err.println("the first failure: " + outcomes.firstFailure);
             }
+            outcomes.gaps.write(Path.of(arguments[2]));
             ChildProcess.report(new Figures()
                     .put("calls", calls + 1)
                     .put("calls_per_s", Math.round(calls / seconds))
                     .put("failed", outcomes.failed.get())
                     .put("lost", calls - outcomes.completed())
-                    .put("late", worker.counters().lateResponses())
-                    .put("max_gap_ms", outcomes.maxGapNs / 1e6));
+                    .put("late", worker.counters().lateResponses()));
         }
     }
 

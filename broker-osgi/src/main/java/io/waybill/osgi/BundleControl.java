@@ -307,7 +307,7 @@ public final class BundleControl {
             starts.start(slot, BundleStarts.mayLack(jar), isStarting ? Duration.ZERO : steps.activationLimit());
         } catch (BundleRefusedException e) {
             if (slot != null) {
-                dropFailed(slot, e, isPolicyRequired);
+                starts.drop(slot, e, isPolicyRequired);
             }
             staging.discard(jar);
             throw e;
@@ -329,25 +329,6 @@ public final class BundleControl {
         kept.apply(keeping, candidate).ifPresent(current::failed);
         arrivals.incrementAndGet();
         return current;
-    }
-
-    /** Removes a bundle whose first installation failed. */
-    private void dropFailed(BundleSlot slot, BundleRefusedException why, boolean isPolicyRequired) {
-        try {
-            if (why.reason() == Reason.HUNG) {
-                slots.giveUp(slot);
-            } else {
-                steps.stop(slot.bundle);
-                if (isPolicyRequired) {
-                    steps.remove(slot.bundle);
-                } else {
-                    steps.uninstall(slot.bundle);
-                }
-            }
-        } catch (BundleRefusedException e) {
-            slots.giveUp(slot);
-            why.addSuppressed(e);
-        }
     }
 
     /** Change of a bundle; returns the slot of the bundle. */

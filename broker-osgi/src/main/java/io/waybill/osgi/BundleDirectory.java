@@ -2,9 +2,9 @@ package io.waybill.osgi;
 
 import io.waybill.api.policy.BundlePolicy;
 import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.ComponentDeclaration;
 import io.waybill.osgi.jar.FileMark;
 import io.waybill.osgi.jar.KeptJars;
-import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import java.io.IOException;
@@ -183,7 +183,7 @@ final class BundleDirectory {
     }
 
     private static boolean isOther(StagedJar jar) {
-        return PolicyDeclaration.in(jar.copy(), BundlePolicy.class).isEmpty();
+        return ComponentDeclaration.in(jar.copy(), BundlePolicy.class).isEmpty();
     }
 
     private int compareAge(StagedJar one, StagedJar other) {

@@ -12,7 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Replaces the jar of an installed bundle, and restores the old one if the new one does not start.
+ * Replaces an installed bundle by its next version. The next version starts beside the running one and then takes its
+ * requests over by one write; where that is {@linkplain SideBySide#isPossible not possible}, the old one stops first,
+ * and is restored if the new one does not start.
  *
  * <p><b>Threads.</b> One operation at a time; {@link BundleControl} ensures that.
  */
@@ -35,12 +37,64 @@ final class BundleReplacement {
     }
 
     /**
-     * Replaces the jar of a bundle. The bundle runs afterwards if it ran before, and waits if it waited before.
+     * Replaces a bundle. It runs afterwards if it ran before, and waits if it waited before.
      *
-     * @throws BundleRefusedException if the old jar was restored
+     * @return the slot of the next version
+     * @throws BundleRefusedException if the old version is in its place, or was restored
      */
     BundleSlot replace(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
         MayLack mayLack = mayLack(slot, candidate);
+        return steps.canStartBeside(slot, candidate)
+                ? replaceBeside(slot, candidate)
+                : replaceInTurn(slot, candidate, mayLack);
+    }
+
+    private BundleSlot replaceBeside(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
+        StagedJar before = slot.jar();
+        BundleSlot next = startBeside(slot, candidate);
+        slots.put(next);
+        LOG.info(
+                "Updated {} to {} from {}: it serves, and the old version ends", before, candidate, candidate.source());
+        try {
+            starts.stop(slot);
+            steps.remove(slot.bundle);
+        } catch (BundleRefusedException e) {
+            slots.giveUp(slot);
+        }
+        staging.discard(before);
+        return next;
+    }
+
+    /** Starts a version of a bundle, and lets it serve in place of the running one. */
+    private BundleSlot startBeside(BundleSlot running, StagedJar candidate) throws BundleRefusedException {
+        BundleSlot next = null;
+        try {
+            next = new BundleSlot(steps.install(candidate, StartLevels.FIRST_HANDLER_LEVEL), candidate, clock);
+            steps.holdHandlers(next.bundle);
+            starts.start(next, MayLack.NOTHING, steps.activationLimit());
+            steps.replaceHandlers(running.bundle, next.bundle);
+            return next;
+        } catch (BundleRefusedException e) {
+            if (next != null) {
+                starts.drop(next, e, true);
+            }
+            staging.discard(candidate);
+            if (e.reason() == Reason.UNRESOLVED || next == null) {
+                running.failed(e.getMessage());
+                throw e;
+            }
+            throw notTaken(candidate, running, running.jar() + " still serves" + remedy(e), e);
+        }
+    }
+
+    private static String remedy(BundleRefusedException why) {
+        return why.reason() == Reason.START_FAILED
+                ? " (if the two can't run at the same time, declare the bundle @Exclusive, or stop it first)"
+                : "";
+    }
+
+    private BundleSlot replaceInTurn(BundleSlot slot, StagedJar candidate, MayLack mayLack)
+            throws BundleRefusedException {
         try {
             if (mayLack != MayLack.PACKAGES) {
                 steps.tryResolve(candidate);
@@ -62,7 +116,7 @@ final class BundleReplacement {
         } catch (BundleRefusedException e) {
             current = putBack(current, before, wasWanted, e);
             staging.discard(candidate);
-            throw notTaken(candidate, before, current, wasWanted, e);
+            throw notTaken(candidate, current, inPlace(before, current, wasWanted), e);
         } finally {
             steps.replaced(candidate.symbolicName());
         }
@@ -108,11 +162,14 @@ final class BundleReplacement {
         return slot;
     }
 
-    private static BundleRefusedException notTaken(
-            StagedJar candidate, StagedJar before, BundleSlot current, boolean wasWanted, BundleRefusedException why) {
-        String now = current.isWanted() || !wasWanted
+    private static String inPlace(StagedJar before, BundleSlot current, boolean wasWanted) {
+        return current.isWanted() || !wasWanted
                 ? before + " is in its place again" + (current.isWaiting() ? " and waits: " + current.problem() : "")
                 : before + " did not start again: " + current.problem();
+    }
+
+    private static BundleRefusedException notTaken(
+            StagedJar candidate, BundleSlot current, String now, BundleRefusedException why) {
         BundleRefusedException notified = new BundleRefusedException(
                 why.reason(), candidate + " was not taken: " + why.getMessage() + "; " + now, why);
         current.failed(notified.getMessage());

@@ -7,7 +7,7 @@ import io.waybill.host.Clock;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
-import io.waybill.osgi.jar.PolicyDeclaration;
+import io.waybill.osgi.jar.ComponentDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -45,8 +45,9 @@ final class BundleStarts {
      * requests or jars of all other bundles, or let them all pass.
      */
     static MayLack mayLack(StagedJar jar) {
-        boolean isPolicy = PolicyDeclaration.in(jar.copy(), AccessPolicy.class).isPresent()
-                || PolicyDeclaration.in(jar.copy(), BundlePolicy.class).isPresent();
+        boolean isPolicy = ComponentDeclaration.in(jar.copy(), AccessPolicy.class)
+                        .isPresent()
+                || ComponentDeclaration.in(jar.copy(), BundlePolicy.class).isPresent();
         return isPolicy ? MayLack.NOTHING : MayLack.PACKAGES;
     }
 
@@ -193,6 +194,29 @@ final class BundleStarts {
             slots.giveUp(slot);
         } else {
             stop(slot);
+        }
+    }
+
+    /**
+     * Removes a bundle that was not taken.
+     *
+     * @param keepsPolicies whether policies of its name remain required
+     */
+    void drop(BundleSlot failed, BundleRefusedException why, boolean keepsPolicies) {
+        try {
+            if (why.reason() == Reason.HUNG) {
+                slots.giveUp(failed);
+                return;
+            }
+            steps.stop(failed.bundle);
+            if (keepsPolicies) {
+                steps.remove(failed.bundle);
+            } else {
+                steps.uninstall(failed.bundle);
+            }
+        } catch (BundleRefusedException e) {
+            slots.giveUp(failed);
+            why.addSuppressed(e);
         }
     }
 }

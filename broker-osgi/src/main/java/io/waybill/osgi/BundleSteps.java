@@ -5,13 +5,14 @@ import io.waybill.api.policy.BundleCandidate.Origin;
 import io.waybill.api.policy.BundlePolicy;
 import io.waybill.api.policy.Decision;
 import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
-import io.waybill.osgi.jar.PolicyDeclaration;
+import io.waybill.osgi.jar.ComponentDeclaration;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import io.waybill.osgi.whiteboard.RequiredBundlePolicy;
@@ -221,6 +222,25 @@ final class BundleSteps {
         }
     }
 
+    /** Returns whether the new version of a bundle can start while the old one serves. */
+    boolean canStartBeside(BundleSlot running, StagedJar candidate) {
+        return SideBySide.isPossible(running, services, candidate);
+    }
+
+    /** Holds the handlers of a bundle, which starts beside its running version, until {@link #replaceHandlers}. */
+    void holdHandlers(Bundle next) {
+        services.holdHandlers(next);
+    }
+
+    /** Lets the handlers of a bundle serve in place of those of its running version, by one write. */
+    void replaceHandlers(Bundle old, Bundle next) throws BundleRefusedException {
+        try {
+            services.replaceHandlers(old, next);
+        } catch (KeyClaimedException e) {
+            throw new BundleRefusedException(Reason.START_FAILED, e.getMessage(), e);
+        }
+    }
+
     /** Makes calls wait for a new version of a bundle's interceptors and converters while they are missing. */
     void replacing(String symbolicName) {
         services.replacing(symbolicName);
@@ -251,7 +271,7 @@ final class BundleSteps {
 
     /** Lifts the policies of a bundle that another one has uninstalled. */
     void forget(Bundle gone) {
-        services.problems().forget(gone);
+        services.forget(gone);
         lift(gone.getSymbolicName());
     }
 
@@ -262,8 +282,8 @@ final class BundleSteps {
 
     /** Requires the policies that a jar declares, whose bundle is away. */
     void requirePoliciesIn(Path jar) {
-        PolicyDeclaration.in(jar, AccessPolicy.class).ifPresent(policies::require);
-        PolicyDeclaration.in(jar, BundlePolicy.class)
+        ComponentDeclaration.in(jar, AccessPolicy.class).ifPresent(policies::require);
+        ComponentDeclaration.in(jar, BundlePolicy.class)
                 .map(RequiredBundlePolicy::away)
                 .ifPresent(services.bundlePolicies()::require);
     }
@@ -293,7 +313,7 @@ final class BundleSteps {
         }
         refresh(bundle);
         old.retire();
-        services.problems().forget(bundle);
+        services.forget(bundle);
     }
 
     /**
@@ -303,7 +323,7 @@ final class BundleSteps {
     void uninstallWhenReturned(Bundle bundle) {
         Retiring old = retiring(bundle);
         old.retire();
-        services.problems().forget(bundle);
+        services.forget(bundle);
         lift(old.name);
         threads.startWhenPossible("uninstall " + old.name, () -> {
             while (bundle.getState() != Bundle.UNINSTALLED && isRunning()) { // an interrupt ends the framework's wait

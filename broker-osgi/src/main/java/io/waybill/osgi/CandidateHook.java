@@ -8,8 +8,8 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 
 /**
- * Resolver hook for candidates: a candidate resolves as if the bundle that it replaces were removed, and no other
- * bundle can use its exports. A candidate is identified by its location.
+ * Resolver hook for versions of a bundle: each resolves as if the others were removed, and no other bundle can use the
+ * exports of a candidate, which is only resolved and never started. A candidate is identified by its location.
  *
  * <p><b>Threads.</b> Any; stateless.
  */
@@ -42,12 +42,14 @@ final class CandidateHook implements ResolverHookFactory, ResolverHook {
     @Override
     public void filterMatches(BundleRequirement requirement, Collection<BundleCapability> candidates) {
         BundleRevision asking = requirement.getRevision();
-        if (isCandidate(asking)) {
-            candidates.removeIf(offered -> !offered.getRevision().equals(asking)
-                    && asking.getSymbolicName().equals(offered.getRevision().getSymbolicName()));
-        } else {
-            candidates.removeIf(offered -> isCandidate(offered.getRevision()));
-        }
+        candidates.removeIf(offered -> isOtherVersion(offered.getRevision(), asking)
+                || isCandidate(offered.getRevision()) && !offered.getRevision().equals(asking));
+    }
+
+    private static boolean isOtherVersion(BundleRevision offered, BundleRevision asking) {
+        return !offered.getBundle().equals(asking.getBundle())
+                && asking.getSymbolicName() != null
+                && asking.getSymbolicName().equals(offered.getSymbolicName());
     }
 
     @Override

@@ -48,6 +48,8 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.hooks.resolver.ResolverHookFactory;
+import org.osgi.framework.hooks.service.EventListenerHook;
+import org.osgi.framework.hooks.service.FindHook;
 import org.osgi.framework.hooks.weaving.WeavingHook;
 import org.osgi.framework.launch.Framework;
 import org.osgi.framework.startlevel.FrameworkStartLevel;
@@ -256,6 +258,8 @@ public final class OsgiHost implements AutoCloseable {
             context.registerService(WeavingHook.class, new UnrecordedInputGuard(), null);
         }
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
+        context.registerService(
+                new String[] {FindHook.class.getName(), EventListenerHook.class.getName()}, new SideBySide(), null);
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
         services.open();
         scriptBundles.open();

@@ -207,46 +207,49 @@ class BundleControlBundleTest {
                 .containsExactly(tuple("1.0.0", BundleInfo.State.ACTIVE));
     }
 
-    @Test
-    void putsTheOldOneBackWhenTheNewOneThrowsOnStart() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void putsTheOldOneBackWhenTheNewOneThrowsOnStart(boolean exclusive) throws Exception {
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
-        Path broken = forge.bundle("org.acme.count", "2.0.0")
+        BundleForge.Draft draft = forge.bundle("org.acme.count", "2.0.0")
                 .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"two\"));")
                 .source(
                         "Activator",
                         "public final class Activator implements BundleActivator {"
                                 + " public void start(BundleContext c) { throw new IllegalStateException(\"no licence\"); }"
                                 + " public void stop(BundleContext c) {} }")
-                .header("Bundle-Activator", "acme.Activator")
-                .build();
+                .header("Bundle-Activator", "acme.Activator");
+        Path broken = (exclusive ? draft.exclusive() : draft).build();
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update(broken))
                 .withMessageContaining(
                         "org.acme.count 2.0.0 was not taken: java.lang.IllegalStateException: no licence")
-                .withMessageContaining("org.acme.count 1.0.0 is in its place again");
+                .withMessageContaining(
+                        "org.acme.count 1.0.0 " + (exclusive ? "is in its place again" : "still serves"));
         assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
                 .allMatch(bundle -> bundle.problem().orElse("").contains("no licence"));
     }
 
-    @Test
-    void putsTheOldOneBackWhenAComponentOfTheNewOneThrows() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void putsTheOldOneBackWhenAComponentOfTheNewOneThrows(boolean exclusive) throws Exception {
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
-        Path broken = forge.bundle("org.acme.count", "2.0.0")
+        BundleForge.Draft draft = forge.bundle("org.acme.count", "2.0.0")
                 .source(
                         "Count",
                         "@Component @HandlesMessage(\"text.count\") public final class Count implements MessageHandler {"
                                 + " @Activate public Count() { throw new IllegalStateException(\"no dictionary\"); }"
-                                + " public void handle(Message m, Outbox o) {} }")
-                .build();
+                                + " public void handle(Message m, Outbox o) {} }");
+        Path broken = (exclusive ? draft.exclusive() : draft).build();
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update(broken))
                 .withMessageContaining("acme.Count could not be activated")
                 .withMessageContaining("no dictionary")
-                .withMessageContaining("1.0.0 is in its place again");
+                .withMessageContaining("1.0.0 " + (exclusive ? "is in its place again" : "still serves"));
         assertThat(node.response()).isEqualTo("one");
     }
 

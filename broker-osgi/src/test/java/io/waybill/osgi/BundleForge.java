@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import aQute.bnd.osgi.Builder;
 import aQute.bnd.osgi.Jar;
+import io.waybill.api.handler.Exclusive;
 import io.waybill.api.handler.MessageHandler;
 import java.io.File;
 import java.io.IOException;
@@ -81,6 +82,11 @@ public final class BundleForge {
         public Draft header(String key, String value) {
             headers.put(key, value);
             return this;
+        }
+
+        /** Lets its versions run one after the other. */
+        Draft exclusive() {
+            return header("Provide-Capability", Exclusive.NAMESPACE);
         }
 
         /** A class in package acme; imports of the API, of DS and of some of java.util come with it. */

@@ -33,6 +33,7 @@ class JoinedUnderSwapsBundleTest {
     private static final int CALLS_PER_S = 500;
 
     private static final String JOINS = """
+            @Exclusive
             @Component
             public final class Joins {
                 private final JoinedWorker joined;

@@ -129,6 +129,42 @@ class NestedCallsUnderSwapsBundleTest {
             }
             """;
 
+    /** Responds with its version and with that of the handler which it calls, by the worker or inside its message. */
+    private static final String CALLS_ITSELF = """
+            @Component
+            @HandlesMessage({"self.call", "self.dispatch"})
+            public final class CallsItself implements MessageHandler {
+                @Override
+                public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+                    ((Runnable) System.getProperties().get("waybill.test.hold")).run();
+                    boolean calls = message.operation().equals("self.call");
+                    try (Response response = calls
+                            ? outbox.caller().call(Request.operation("node", "self.version"))
+                            : outbox.dispatch(MessageType.NAMED_CALL, named(), List.of(), List.of())) {
+                        outbox.respond(Value.of("VERSION " + response.int64("version")));
+                    }
+                }
+
+                private static java.nio.ByteBuffer named() {
+                    byte[] name = "self.version".getBytes(java.nio.charset.StandardCharsets.UTF_8);
+                    java.nio.ByteBuffer payload = java.nio.ByteBuffer.allocate(2 + name.length);
+                    payload.order(java.nio.ByteOrder.LITTLE_ENDIAN).putShort((short) name.length).put(name);
+                    return payload.flip();
+                }
+            }
+            """;
+
+    private static final String VERSION = """
+            @Component
+            @HandlesMessage("self.version")
+            public final class Version implements MessageHandler {
+                @Override
+                public void handle(Message message, Outbox outbox) {
+                    outbox.response().int64("version", VERSION);
+                }
+            }
+            """;
+
     private static final String BEGIN = """
             @Component
             @HandlesMessage("pass.begin")
@@ -275,6 +311,26 @@ class NestedCallsUnderSwapsBundleTest {
                 .as("versions that wrapped the nested calls, the first one's first")
                 .startsWith(1);
         assertThat(wrappedBy).as("new calls wait for the new version").containsExactlyInAnyOrder(1, 2, 2);
+        nothingIsLeft();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"self.call", "self.dispatch"})
+    void callsToTheOwnWorkerEndWithTheVersionThatMadeThem(String operation) throws Exception {
+        node.bundles().install(version(1, CALLS_ITSELF, VERSION));
+        CompletableFuture<Response> call = peer.callAsync(request(operation));
+        Waits.until("the handler runs", () -> held.get() == 1);
+        CompletableFuture<Void> updated = updating(version(2, CALLS_ITSELF, VERSION));
+        Waits.until("it drains", () -> isDraining("self.version"));
+        try (Response version = peer.call(Request.operation("node", "self.version"))) {
+            assertThat(version.int64("version")).isEqualTo(2);
+        }
+        hold.countDown();
+        try (Response response = call.get(200, TimeUnit.SECONDS)) {
+            assertThat(response.value()).as("versions that handled the two").isEqualTo(Value.of("1 1"));
+        }
+        updated.get(200, TimeUnit.SECONDS);
+        assertThat(called(operation)).isEqualTo(Value.of("2 2"));
         nothingIsLeft();
     }
 

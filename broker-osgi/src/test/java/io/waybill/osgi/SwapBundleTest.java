@@ -24,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What happens to requests, threads and class loaders while bundles come and go. */
 @Timeout(240)
@@ -73,6 +75,7 @@ class SwapBundleTest {
 
     private Path waiting(String version) throws Exception {
         return forge.bundle("org.acme.count", version)
+                .exclusive()
                 .handler("Count", "\"text.count\"", WAIT_FOR_TEST)
                 .build();
     }
@@ -279,7 +282,7 @@ class SwapBundleTest {
                 .withMessageContaining("acme.Ends tried to");
     }
 
-    private Path hanging(String version, String stop) throws Exception {
+    private BundleForge.Draft hanging(String version, String stop) throws Exception {
         return forge.bundle("org.acme.count", version)
                 .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"hung\"));")
                 .source("Activator", """
@@ -293,21 +296,22 @@ class SwapBundleTest {
                             public void stop(BundleContext c) {}
                         }
                         """.formatted(stop))
-                .header("Bundle-Activator", "acme.Activator")
-                .build();
+                .header("Bundle-Activator", "acme.Activator");
     }
 
-    @Test
-    void givesUpABundleWhoseStartHangs() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void givesUpABundleWhoseStartHangs(boolean exclusive) throws Exception {
         startNode(Duration.ofSeconds(20), Duration.ofSeconds(3));
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         System.setProperty("waybill.test.hold", "yes");
-        Path deaf = hanging("2.0.0", "Thread.interrupted();");
+        BundleForge.Draft draft = hanging("2.0.0", "Thread.interrupted();");
+        Path deaf = (exclusive ? draft.exclusive() : draft).build();
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update(deaf))
                 .withMessageContaining("org.acme.count did not start within 3000 ms")
-                .withMessageContaining("org.acme.count 1.0.0 is in its place again")
+                .withMessageEndingWith("org.acme.count 1.0.0 " + (exclusive ? "is in its place again" : "still serves"))
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.HUNG);
         assertThat(node.response()).isEqualTo("one");
@@ -374,7 +378,7 @@ class SwapBundleTest {
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update(deaf))
                 .withMessageContaining("did not start within 3000 ms")
-                .withMessageContaining("org.acme.count 1.0.0 is in its place again");
+                .withMessageContaining("org.acme.count 1.0.0 still serves");
         assertThat(node.response()).isEqualTo("one");
         System.clearProperty("waybill.test.hold");
     }
@@ -384,8 +388,9 @@ class SwapBundleTest {
         startNode(Duration.ofSeconds(20), Duration.ofSeconds(3));
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         System.setProperty("waybill.test.hold", "yes");
-        Path slow =
-                hanging("2.0.0", "if (Thread.currentThread().isInterrupted()) { throw new IllegalStateException(); }");
+        Path slow = hanging(
+                        "2.0.0", "if (Thread.currentThread().isInterrupted()) { throw new IllegalStateException(); }")
+                .build();
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update(slow))

@@ -16,12 +16,21 @@ public final class VersionedJar {
 
     private VersionedJar() {}
 
+    /** Writes a version whose predecessor serves until it has started. */
     public static Path write(Path jar, String version, Path directory) throws IOException {
+        return write(jar, version, directory, false);
+    }
+
+    /** @param exclusive whether its predecessor stops before it starts */
+    public static Path write(Path jar, String version, Path directory, boolean exclusive) throws IOException {
         Path target = directory.resolve("version-" + version + ".jar");
         try (InputStream source = Files.newInputStream(jar);
                 JarInputStream from = new JarInputStream(source)) {
             Manifest manifest = new Manifest(from.getManifest());
             manifest.getMainAttributes().put(new Attributes.Name("Bundle-Version"), version);
+            if (exclusive) {
+                manifest.getMainAttributes().put(new Attributes.Name("Provide-Capability"), "waybill.exclusive");
+            }
             try (OutputStream sink = Files.newOutputStream(target);
                     JarOutputStream to = new JarOutputStream(sink, manifest)) {
                 for (JarEntry entry = from.getNextJarEntry(); entry != null; entry = from.getNextJarEntry()) {

@@ -76,7 +76,7 @@ public final class HandlerRegistry {
         this.clock = Objects.requireNonNull(clock);
         this.events = new CallListeners(threads, clock);
         this.policies = new AccessPolicies(errors, threads);
-        this.table = new HandlerTable(Map.of(), Map.of(), false, parking, clock);
+        this.table = new HandlerTable(Map.of(), new HandlerTable.Transition(Map.of(), false, false), parking, clock);
         policies.onChange(this::roomCame);
     }
 
@@ -88,12 +88,13 @@ public final class HandlerRegistry {
 
     /** Publishes a handler under all its keys at once. */
     public Registration add(HandlerSpec spec) {
-        List<HandlerEntry> entries;
+        Registration added;
         synchronized (lock) {
-            entries = publish(spec);
+            added = enter(spec);
+            publish();
         }
         notifyListeners();
-        return new Stay(entries);
+        return added;
     }
 
     /**
@@ -103,7 +104,41 @@ public final class HandlerRegistry {
      * then
      */
     public Registration addExclusively(HandlerSpec spec) throws KeyClaimedException {
-        List<HandlerEntry> entries;
+        return replace(List.of(), List.of(spec)).get(0);
+    }
+
+    /**
+     * Publishes handlers of a provider in place of others of the same provider, as {@link #addExclusively} does: one
+     * table has all the new ones and none of the old ones, so no request is without a handler in between. The old ones
+     * end the requests that they have begun; {@link #withdraw} waits for that.
+     *
+     * @return the registrations of the new handlers, in the order of the specifications
+     * @throws KeyClaimedException when a handler of a provider of another name has one of the keys; nothing changes
+     * then
+     */
+    public List<Registration> replace(List<Registration> old, List<HandlerSpec> specs) throws KeyClaimedException {
+        List<HandlerEntry> leaving =
+                old.stream().flatMap(each -> each.entries().stream()).toList();
+        List<Registration> added;
+        synchronized (lock) {
+            for (HandlerSpec spec : specs) {
+                requireUnclaimed(spec);
+            }
+            added = specs.stream().map(this::enter).toList();
+            takeOut(leaving, new Object());
+            publish();
+        }
+        leaving.forEach(HandlerEntry::withdraw); // after publishing, as in takeOutAll
+        notifyListeners();
+        return added;
+    }
+
+    /**
+     * Checks that a handler's provider may have its keys.
+     *
+     * @throws KeyClaimedException when a handler of a provider of another name has one of them
+     */
+    public void requireUnclaimed(HandlerSpec spec) throws KeyClaimedException {
         synchronized (lock) {
             for (HandlerKey key : spec.keys()) {
                 for (HandlerEntry entry : published.getOrDefault(key, List.of())) {
@@ -112,10 +147,7 @@ public final class HandlerRegistry {
                     }
                 }
             }
-            entries = publish(spec);
         }
-        notifyListeners();
-        return new Stay(entries);
     }
 
     /**
@@ -145,14 +177,14 @@ public final class HandlerRegistry {
         entries.stream().filter(entry -> entry.inFlight() > 0).forEach(HandlerEntry::giveUp);
         synchronized (lock) {
             entries.forEach(draining::remove); // removeAll would compare each with each
+            publish();
         }
         return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
     }
 
     private void takeOutAll(List<HandlerEntry> entries) {
-        Object together = new Object();
         synchronized (lock) {
-            entries.forEach(entry -> remove(entry, together));
+            takeOut(entries, new Object());
             publish();
         }
         // after publishing: a request that an entry refuses does not find it in the table again
@@ -176,7 +208,8 @@ public final class HandlerRegistry {
         return running;
     }
 
-    private List<HandlerEntry> publish(HandlerSpec spec) {
+    /** Enters a handler; {@link #publish()} follows. Under lock. */
+    private Registration enter(HandlerSpec spec) {
         List<HandlerEntry> entries = new ArrayList<>();
         long sinceWallNs = clock.wallNs();
         for (HandlerKey key : spec.keys()) {
@@ -194,8 +227,7 @@ public final class HandlerRegistry {
             ofKey.add(at, entry);
             left.remove(key);
         }
-        publish();
-        return List.copyOf(entries);
+        return new Stay(List.copyOf(entries));
     }
 
     /**
@@ -364,7 +396,13 @@ public final class HandlerRegistry {
         for (Map.Entry<HandlerKey, List<HandlerEntry>> each : published.entrySet()) {
             used.put(each.getKey(), each.getValue().get(0));
         }
-        table = new HandlerTable(used, left, expectingMore, parking, clock);
+        table = new HandlerTable(
+                used, new HandlerTable.Transition(left, !draining.isEmpty(), expectingMore), parking, clock);
+    }
+
+    /** Removes handlers that leave together; {@link #publish()} follows. Under lock. */
+    private void takeOut(List<HandlerEntry> entries, Object together) {
+        entries.forEach(entry -> remove(entry, together));
     }
 
     private void remove(HandlerEntry entry, Object together) {

@@ -45,6 +45,7 @@ public final class HandlerTable {
     private final NameTable<Slot> functions;
     private final boolean hasFunctions;
     private final Map<HandlerKey, Slot> byKey = new HashMap<>();
+    private final boolean draining;
     private final boolean expectingMore;
     private final long maxParkingNs;
     private final Clock clock;
@@ -64,16 +65,21 @@ public final class HandlerTable {
         }
     }
 
-    HandlerTable(
-            Map<HandlerKey, HandlerEntry> used,
-            Map<HandlerKey, Departure> left,
-            boolean expectingMore,
-            ParkingSettings parking,
-            Clock clock) {
-        this.expectingMore = expectingMore;
+    /**
+     * Handlers that come and go.
+     *
+     * @param left the last handlers of keys without one
+     * @param isDraining whether handlers that left still end requests
+     * @param isExpectingMore whether more handlers are expected
+     */
+    record Transition(Map<HandlerKey, Departure> left, boolean isDraining, boolean isExpectingMore) {}
+
+    HandlerTable(Map<HandlerKey, HandlerEntry> used, Transition transition, ParkingSettings parking, Clock clock) {
+        this.draining = transition.isDraining;
+        this.expectingMore = transition.isExpectingMore;
         this.maxParkingNs = parking.maxDurationNs();
         this.clock = clock;
-        for (Map.Entry<HandlerKey, Departure> each : left.entrySet()) {
+        for (Map.Entry<HandlerKey, Departure> each : transition.left.entrySet()) {
             byKey.put(each.getKey(), new Slot(null, each.getValue().atNs()));
         }
         for (Map.Entry<HandlerKey, HandlerEntry> each : used.entrySet()) {
@@ -142,6 +148,11 @@ public final class HandlerTable {
     /** Returns whether any function has a handler, or had one. */
     public boolean hasFunctions() {
         return hasFunctions;
+    }
+
+    /** Returns whether handlers that left still end requests: {@link HandlerRegistry#leaving} may have one. */
+    public boolean isDraining() {
+        return draining;
     }
 
     /** Returns whether more handlers are expected. */

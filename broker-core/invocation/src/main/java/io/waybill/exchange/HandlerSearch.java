@@ -42,12 +42,10 @@ public final class HandlerSearch {
         boolean hasThread(HandlerEntry by);
 
         /**
-         * Returns the leaving handler that the request must not outlive; null for none. Called when the request's own
-         * handler has left.
+         * Returns the leaving handler that gets the request, because one that left together with it began the request;
+         * null for none. Called while handlers leave.
          */
-        default HandlerEntry leaving(HandlerTable table) {
-            return null;
-        }
+        HandlerEntry leaving(HandlerTable table);
 
         /** Ends the request, which no handler got. */
         void refuse(Failure why);
@@ -67,29 +65,38 @@ public final class HandlerSearch {
     public Found find(Seeker seeker) {
         Exchange exchange = seeker.exchange();
         RecordView view = exchange.source().view();
+        boolean mayLeave = true; // may get a leaving handler
         while (true) {
             HandlerTable table = lookup.tableFor(view);
-            HandlerEntry entry = Route.find(table, view);
-            boolean hasLeft = entry == null && Route.absence(table, view) == Absence.LEFT;
-            Failure why = hasLeft ? null : refusal(seeker, entry, table);
+            HandlerEntry next = Route.find(table, view);
+            boolean hasLeft = next == null && Route.absence(table, view) == Absence.LEFT;
+            HandlerEntry leaving = mayLeave && table.isDraining() ? leaving(seeker, table, next) : null;
+            HandlerEntry chosen = leaving != null ? leaving : next;
+            Failure why = chosen == null && hasLeft ? null : refusal(seeker, chosen, table);
             if (why != null) {
                 seeker.refuse(why);
                 return Found.REFUSED;
             }
-            HandlerEntry chosen = hasLeft ? seeker.leaving(table) : entry;
             if (chosen == null || !seeker.hasThread(chosen) || !exchange.openInterception()) {
                 return Found.WAITS;
             }
-            if (hasLeft ? chosen.beginLeaving() : chosen.begin()) {
+            if (leaving != null ? chosen.beginLeaving() : chosen.begin()) {
                 exchange.counted(chosen);
                 return Found.COUNTED;
             }
             exchange.endInterception();
-            if (hasLeft) {
-                return Found.WAITS;
-            }
+            mayLeave = leaving == null; // it has left: the request gets the next one, or waits for it
             threads.spin(); // withdrawn between lookup and begin: the new table follows
         }
+    }
+
+    /** Returns the leaving handler that gets the request in place of the next version of its bundle; null for none. */
+    private static HandlerEntry leaving(Seeker seeker, HandlerTable table, HandlerEntry next) {
+        HandlerEntry leaving = seeker.leaving(table);
+        boolean isReplaced = leaving == null
+                || next == null
+                || leaving.provider().name().equals(next.provider().name());
+        return isReplaced ? leaving : null;
     }
 
     /** Returns why the request gets no handler, or not this one; null when it does. */

@@ -1,5 +1,6 @@
 package io.waybill.osgi.jar;
 
+import io.waybill.api.handler.Exclusive;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.io.IOException;
 import java.io.InputStream;
@@ -43,6 +44,7 @@ final class JarCheck {
                     symbolicName(manifest, source),
                     version(manifest, source),
                     manifest.getValue("Service-Component") != null,
+                    isExclusive(manifest),
                     signature.signers());
         } catch (ZipException e) {
             throw new BundleRefusedException(Reason.NO_BUNDLE, source + " is not a jar: " + Staging.describe(e), e);
@@ -138,6 +140,23 @@ final class JarCheck {
             throw refused(source, "has no usable Bundle-SymbolicName: " + shorten(name));
         }
         return name;
+    }
+
+    /**
+     * Returns whether two versions of a bundle must not run at the same time: it says so, it is a singleton, or it has
+     * scripts, whose functions have no version.
+     */
+    private static boolean isExclusive(Attributes manifest) {
+        String capabilities = manifest.getValue("Provide-Capability");
+        return capabilities != null
+                        && ManifestHeader.parse(capabilities).stream()
+                                .anyMatch(clause -> clause.names().contains(Exclusive.NAMESPACE))
+                || ManifestHeader.parse(manifest.getValue("Bundle-SymbolicName"))
+                        .get(0)
+                        .directive("singleton")
+                        .filter("true"::equals)
+                        .isPresent()
+                || manifest.getValue(StagedJar.SCRIPTS) != null;
     }
 
     private static Version version(Attributes manifest, Path source) throws BundleRefusedException {

@@ -16,6 +16,7 @@ import org.osgi.framework.Version;
  * @param source path of the original
  * @param sha256 hash of the copy, in hexadecimal
  * @param usesComponents whether the bundle has Declarative Services components
+ * @param isExclusive whether no other version of the bundle may run at the same time, according to its manifest
  * @param signers certificates of each key that has signed all entries
  */
 public record StagedJar(
@@ -25,7 +26,11 @@ public record StagedJar(
         String symbolicName,
         Version version,
         boolean usesComponents,
+        boolean isExclusive,
         List<CertPath> signers) {
+
+    /** Header of the manifest that names a bundle's TorchScript scripts. */
+    public static final String SCRIPTS = "Waybill-Scripts";
 
     /** Opens the jar for the framework, which closes it. */
     public InputStream open() throws IOException {
@@ -34,7 +39,7 @@ public record StagedJar(
 
     /** Returns the same copy with an additional source. */
     public StagedJar from(Path other) {
-        return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents, signers);
+        return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents, isExclusive, signers);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.waybill.osgi.script;
 
+import io.waybill.osgi.jar.StagedJar;
 import java.io.IOException;
 import java.net.URL;
 import java.nio.channels.Channels;
@@ -26,9 +27,6 @@ import org.osgi.util.tracker.BundleTrackerCustomizer;
  * <p><b>Threads.</b> Any: the framework calls on the thread that starts or stops a bundle.
  */
 public final class ScriptBundles implements BundleTrackerCustomizer<List<String>>, AutoCloseable {
-
-    /** Header of the manifest. */
-    public static final String HEADER = "Waybill-Scripts";
 
     private static final int RANKING = 0;
     private static final int MAX_FILES = 1_000;
@@ -70,7 +68,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
 
     @Override
     public List<String> addingBundle(Bundle bundle, BundleEvent event) {
-        String header = bundle.getHeaders("").get(HEADER);
+        String header = bundle.getHeaders("").get(StagedJar.SCRIPTS);
         if (header == null) {
             return null;
         }

@@ -41,6 +41,9 @@ import org.slf4j.LoggerFactory;
  * handler is unregistered. All its handlers are withdrawn together, so that requests in flight can use the others;
  * those that {@linkplain LeavesLast leave last} follow. The threads of a bundle's handlers end with its last handler.
  *
+ * <p>The handlers of a bundle that starts beside its running version are held: {@link #replace} publishes them all in
+ * place of the old ones, by one write.
+ *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
 public final class HandlerWhiteboard
@@ -68,6 +71,7 @@ public final class HandlerWhiteboard
 
     private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
     private final Set<Published> published = new LinkedHashSet<>(); // guarded by byBundle
+    private final Map<Long, List<Published>> held = new HashMap<>(); // guarded by byBundle; by the id of the bundle
 
     /** A handler service that is used. Its mutable fields are guarded by {@link #byBundle}. */
     static final class Published {
@@ -75,8 +79,9 @@ public final class HandlerWhiteboard
         final Bundle bundle;
         final OfBundle owner;
         final HandlerSpec spec;
-        HandlerRegistry.Registration registration;
+        HandlerRegistry.Registration registration; // null until it is in the registry
         long drainEndNs = NOT_DRAINING;
+        boolean isGone;
 
         Published(ServiceReference<MessageHandler> reference, OfBundle owner, HandlerSpec spec) {
             this.reference = reference;
@@ -176,9 +181,65 @@ public final class HandlerWhiteboard
         return added;
     }
 
-    /** Publishes a handler, possibly again; false if another bundle's handler has one of its keys. */
+    /** Returns whether a bundle has a handler that leaves last. */
+    boolean hasLast(Bundle bundle) {
+        synchronized (byBundle) {
+            return published.stream().anyMatch(each -> each.bundle == bundle && each.isLast());
+        }
+    }
+
+    /** Holds the handlers of a bundle, which starts beside its running version, until {@link #replace}. */
+    void hold(Bundle next) {
+        synchronized (byBundle) {
+            held.put(next.getBundleId(), new ArrayList<>());
+        }
+    }
+
+    /** Ends {@link #hold} for a bundle that was removed. */
+    void release(Bundle removed) {
+        synchronized (byBundle) {
+            held.remove(removed.getBundleId());
+        }
+    }
+
+    /**
+     * Publishes the held handlers of a bundle in place of those of its running version, by one write. The old ones end
+     * the requests that they have begun; {@link #drain} waits for that.
+     *
+     * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
+     */
+    void replace(Bundle old, Bundle next) throws KeyClaimedException {
+        List<Published> added;
+        List<Published> leaving;
+        synchronized (byBundle) {
+            added = held.remove(next.getBundleId()); // from here on the bundle publishes further handlers by itself
+            leaving = published.stream().filter(each -> each.bundle == old).toList();
+        }
+        List<HandlerRegistry.Registration> registrations = registry.replace(
+                registrations(leaving), added.stream().map(each -> each.spec).toList());
+        List<Published> gone;
+        synchronized (byBundle) {
+            for (int i = 0; i < added.size(); i++) {
+                added.get(i).registration = registrations.get(i);
+            }
+            gone = added.stream().filter(each -> each.isGone).toList();
+            published.addAll(added);
+            gone.forEach(published::remove);
+        }
+        registry.withdraw(registrations(gone), Duration.ZERO);
+    }
+
+    /** Publishes or holds a handler, possibly again; false if another bundle's handler has one of its keys. */
     private boolean publish(Published handler) {
         try {
+            synchronized (byBundle) {
+                List<Published> waiting = held.get(handler.bundle.getBundleId());
+                if (waiting != null) {
+                    registry.requireUnclaimed(handler.spec);
+                    waiting.add(handler);
+                    return true;
+                }
+            }
             HandlerRegistry.Registration registration = registry.addExclusively(handler.spec);
             synchronized (byBundle) {
                 handler.registration = registration;
@@ -209,6 +270,11 @@ public final class HandlerWhiteboard
         boolean isFirst;
         long endNs;
         synchronized (byBundle) {
+            handler.isGone = true;
+            if (handler.registration == null) { // held
+                held.values().forEach(waiting -> waiting.remove(handler));
+                return;
+            }
             OfBundle owner = handler.owner;
             isFirst = handler.drainEndNs == NOT_DRAINING && !(isStopping && owner.drainEndNs != NOT_DRAINING);
             if (isFirst && isStopping) { // the others are already drained

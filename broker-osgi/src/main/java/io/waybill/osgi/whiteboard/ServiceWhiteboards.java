@@ -1,9 +1,15 @@
 package io.waybill.osgi.whiteboard;
 
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.event.CallEvents;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.BundlePolicy;
+import io.waybill.api.tool.ToolCommand;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.RequiredPolicies;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
@@ -11,9 +17,13 @@ import io.waybill.intercept.AwayPolicy;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.tool.ToolCommands;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
 
 /**
  * The services of bundles that a node uses: handlers, converters, policies, interceptors, commands and listeners
@@ -22,6 +32,16 @@ import org.osgi.framework.BundleContext;
  * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
  */
 public final class ServiceWhiteboards implements AutoCloseable {
+
+    /** Kinds of services that the worker uses of one version of a bundle at a time: all but handlers. */
+    public static final List<Class<?>> OF_ONE_VERSION = List.of(
+            AccessPolicy.class,
+            BundlePolicy.class,
+            CallEvents.class,
+            CallInterceptor.class,
+            DeviceConverter.class,
+            HandlerInterceptor.class,
+            ToolCommand.class);
 
     private final ServiceProblems problems = new ServiceProblems();
     private final DrainLimits drains;
@@ -95,6 +115,40 @@ public final class ServiceWhiteboards implements AutoCloseable {
     public void stopped(Bundle bundle) {
         drains.end(bundle);
         handlers.restore();
+    }
+
+    /**
+     * Returns whether another version of a running bundle may serve beside it: all its services are handlers, of which
+     * none {@linkplain io.waybill.api.handler.LeavesLast leaves last}, or services that other bundles use.
+     */
+    public boolean allowOtherVersion(Bundle running) {
+        ServiceReference<?>[] services = running.getRegisteredServices(); // null for none
+        return !handlers.hasLast(running)
+                && (services == null
+                        || Stream.of(services)
+                                .flatMap(each -> Stream.of((String[]) each.getProperty(Constants.OBJECTCLASS)))
+                                .noneMatch(name -> OF_ONE_VERSION.stream()
+                                        .anyMatch(kind -> kind.getName().equals(name))));
+    }
+
+    /** Holds the handlers of a bundle, which starts beside its running version, until {@link #replaceHandlers}. */
+    public void holdHandlers(Bundle next) {
+        handlers.hold(next);
+    }
+
+    /** Forgets a bundle that was removed. */
+    public void forget(Bundle bundle) {
+        problems.forget(bundle);
+        handlers.release(bundle);
+    }
+
+    /**
+     * Publishes the held handlers of a bundle in place of those of its running version, by one write.
+     *
+     * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
+     */
+    public void replaceHandlers(Bundle old, Bundle next) throws KeyClaimedException {
+        handlers.replace(old, next);
     }
 
     /** Makes messages wait for the next version of a bundle's interceptors and converters while these are missing. */

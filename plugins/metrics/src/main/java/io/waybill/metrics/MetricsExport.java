@@ -2,6 +2,7 @@ package io.waybill.metrics;
 
 import io.waybill.api.broker.Broker;
 import io.waybill.api.event.CallEvents;
+import io.waybill.api.handler.Exclusive;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.http.Page;
 import io.waybill.http.PageRequest;
@@ -36,6 +37,7 @@ import org.osgi.service.component.annotations.Reference;
  *
  * <p><b>Threads.</b> Those of OSGi, one at a time.
  */
+@Exclusive
 @Component(
         service = {},
         immediate = true,

@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.handler.Exclusive;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
@@ -52,6 +53,7 @@ import org.osgi.service.component.annotations.Reference;
  *
  * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} is applied at run time: clients stay connected.
  */
+@Exclusive
 @Component(immediate = true, configurationPid = PythonGateway.PID)
 @HandlesMessage({"PYTHON_CALL", PythonGateway.FETCH})
 public final class PythonGateway implements MessageHandler {

@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Exclusive;
 import io.waybill.api.handler.Outbox;
 import io.waybill.script.context.ScriptGradients;
 import io.waybill.script.source.TorchError;
@@ -42,6 +43,7 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
  * {@link ErrorCode#NO_MATCHING_SCHEMA} before a run; {@link ErrorCode#REFUSED} with libtorch's own text if it failed,
  * {@link ErrorCode#DEVICE_FULL} if memory was exhausted.
  */
+@Exclusive
 @Component(service = {ScriptEngine.class, NativeOperators.class})
 public final class ScriptEngine implements NativeOperators {
 

@@ -1,5 +1,6 @@
 package io.waybill.torch;
 
+import io.waybill.api.handler.Exclusive;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import org.osgi.service.component.annotations.Component;
  * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded until the process ends: restart a node to
  * use another version of this bundle.
  */
+@Exclusive
 @Component(service = LibTorch.class)
 public final class LibTorch {
 

@@ -1,5 +1,6 @@
 package io.waybill.worker.serve;
 
+import io.waybill.dispatch.HandlerEntry;
 import io.waybill.exchange.HandlerCall;
 import io.waybill.worker.peer.PeerLink;
 import java.util.Set;
@@ -35,6 +36,17 @@ public final class OpenRequests {
             }
         }
         return false;
+    }
+
+    /** Returns the handler of the request with this id; null when none is in flight. For the permit's holder. */
+    HandlerEntry handlerOf(long id) {
+        for (OpenRequest each : all) {
+            if (each.link() != null && each.id() == id) {
+                HandlerEntry entry = each.request().entry();
+                return each.link() != null && each.id() == id ? entry : null; // it may have ended meanwhile
+            }
+        }
+        return null;
     }
 
     /**

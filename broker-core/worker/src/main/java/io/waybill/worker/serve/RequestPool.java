@@ -1,5 +1,6 @@
 package io.waybill.worker.serve;
 
+import io.waybill.dispatch.HandlerEntry;
 import io.waybill.exchange.HandlerCall;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
@@ -50,6 +51,11 @@ final class RequestPool {
     /** Returns whether a request with this id is in flight. */
     boolean isOpen(long id) {
         return open.has(id);
+    }
+
+    /** Returns the handler of the request with this id; null when none is in flight. */
+    HandlerEntry handlerOf(long id) {
+        return open.handlerOf(id);
     }
 
     /** Creates the request slot of a new exchange. */

@@ -11,15 +11,16 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
-/** Checks a jar, whose bundle may not have started, for a component that is a policy. */
-public final class PolicyDeclaration {
+/** Checks a jar, whose bundle may not have started, for components that provide a kind of service. */
+public final class ComponentDeclaration {
 
     private static final int MAX_BYTES = 1 << 20; // max size of the manifest, and of a description
 
-    private PolicyDeclaration() {}
+    private ComponentDeclaration() {}
 
     /**
-     * Returns the bundle of a jar that describes a policy of this kind; empty if it describes none, or can't be read.
+     * Returns the bundle of a jar that describes a component of this kind; empty if it describes none, or can't be
+     * read.
      */
     public static Optional<Provider> in(Path path, Class<?> kind) {
         try (JarFile jar = new JarFile(path.toFile(), false)) {
