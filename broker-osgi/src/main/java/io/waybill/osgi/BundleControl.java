@@ -2,8 +2,10 @@ package io.waybill.osgi;
 
 import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.api.admin.BundleList;
+import io.waybill.api.admin.Canary;
 import io.waybill.api.policy.BundleCandidate.Origin;
 import io.waybill.host.Clock;
+import io.waybill.host.Host;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -36,7 +38,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Any; operations wait for each other, {@link #list()} does not.
  */
-public final class BundleControl {
+public final class BundleControl implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(BundleControl.class);
 
@@ -49,22 +51,24 @@ public final class BundleControl {
     private final BundleStarts starts;
     private final BundleReplacement replacement;
     private final WaitingBundles waiting;
+    private final Canaries canaries;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
     private final AtomicLong arrivals = new AtomicLong();
     private volatile BundleList.Operation
             running; // set by the thread that holds the lock, read by any; null when none runs
     private volatile boolean isStarting = true; // set by the thread that starts the node, read by any
 
-    BundleControl(BundleContext context, Staging staging, KeptJars kept, BundleSteps steps, Clock clock) {
+    BundleControl(BundleContext context, Staging staging, KeptJars kept, BundleSteps steps, Host machine) {
         this.context = context;
         this.staging = staging;
         this.kept = kept;
         this.steps = steps;
-        this.clock = clock;
+        this.clock = machine.clock();
         this.slots = new BundleSlots(context);
         this.starts = new BundleStarts(slots, steps);
         this.waiting = new WaitingBundles(slots);
         this.replacement = new BundleReplacement(slots, staging, steps, starts, clock);
+        this.canaries = new Canaries(replacement, steps, machine, this::rollBackFor);
     }
 
     /** Lists every bundle, the system's first, then by name. */
@@ -76,6 +80,7 @@ public final class BundleControl {
             }
         }
         slots.all().forEach(slot -> statuses.add(statusNow(slot)));
+        canaries.slots().forEach(slot -> statuses.add(slot.status()));
         return statuses;
     }
 
@@ -162,17 +167,65 @@ public final class BundleControl {
     }
 
     private BundleStatus update(StagedJar staged) throws BundleRefusedException {
-        return exclusively("update to " + staged, () -> {
-            BundleSlot slot;
-            try {
-                slot = slots.require(staged.symbolicName());
-                requireAllowed(staged, Keeping.REPLACE);
-            } catch (BundleRefusedException e) {
-                staging.discard(staged);
-                throw e;
-            }
-            return replace(slot, staged, Keeping.REPLACE);
+        return exclusively(
+                "update to " + staged,
+                () -> replace(requireReplaceable(staged, Keeping.REPLACE), staged, Keeping.REPLACE));
+    }
+
+    /** Starts the next version of a bundle, and gives it a share of the requests. */
+    public BundleStatus canary(Path jar, Canary settings) throws BundleRefusedException {
+        StagedJar staged = staging.stage(jar);
+        return exclusively("try " + staged, () -> {
+            BundleSlot slot = requireReplaceable(staged, Keeping.REPLACE);
+            return canaries.begin(slot, staged, settings);
         });
+    }
+
+    /** Lets the canary of a bundle serve all requests, in place of the running version. */
+    public BundleStatus promote(String symbolicName) throws BundleRefusedException {
+        return exclusively("promote " + symbolicName, () -> {
+            BundleSlot promoted = canaries.promote(symbolicName);
+            kept.apply(Keeping.REPLACE, promoted.jar()).ifPresent(promoted::failed);
+            arrivals.incrementAndGet();
+            return promoted;
+        });
+    }
+
+    /** Removes the canary of a bundle, whose running version serves all requests again. */
+    public BundleStatus rollBack(String symbolicName) throws BundleRefusedException {
+        return exclusively("roll back " + symbolicName, () -> {
+            BundleSlot running = canaries.rollBack(symbolicName, null);
+            arrivals.incrementAndGet();
+            return running;
+        });
+    }
+
+    private void rollBackFor(String symbolicName, String reason) {
+        try {
+            exclusively("roll back " + symbolicName, () -> {
+                BundleSlot running = canaries.rollBack(symbolicName, reason);
+                arrivals.incrementAndGet();
+                return running;
+            });
+        } catch (BundleRefusedException e) {
+            LOG.info("{} was not rolled back: {}", symbolicName, e.getMessage()); // another operation ended the trial
+        }
+    }
+
+    private BundleSlot requireReplaceable(StagedJar staged, Keeping keeping) throws BundleRefusedException {
+        try {
+            canaries.requireNone(staged.symbolicName());
+            requireAllowed(staged, keeping);
+            return slots.require(staged.symbolicName());
+        } catch (BundleRefusedException e) {
+            staging.discard(staged);
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        canaries.close();
     }
 
     /** Starts a stopped bundle. */
@@ -200,6 +253,7 @@ public final class BundleControl {
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively("stop " + symbolicName, () -> {
             BundleSlot slot = slots.requireInstalled(symbolicName);
+            canaries.endOf(symbolicName);
             boolean isStopped = slot.state() == State.STOPPED;
             starts.stop(slot);
             if (!isStopped) {
@@ -219,6 +273,7 @@ public final class BundleControl {
                 }
             }
             BundleSlot slot = slots.require(symbolicName);
+            canaries.endOf(symbolicName);
             if (slot.isGone()) {
                 steps.forget(slot.bundle);
             } else {
@@ -279,6 +334,7 @@ public final class BundleControl {
     private BundleStatus install(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
         return exclusively("install " + jar, () -> {
             try {
+                canaries.requireNone(jar.symbolicName());
                 requireAllowed(jar, keeping);
             } catch (BundleRefusedException e) {
                 staging.discard(jar);

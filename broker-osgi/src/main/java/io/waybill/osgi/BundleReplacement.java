@@ -8,6 +8,7 @@ import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
+import org.osgi.framework.Bundle;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,29 +51,24 @@ final class BundleReplacement {
     }
 
     private BundleSlot replaceBeside(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
-        StagedJar before = slot.jar();
-        BundleSlot next = startBeside(slot, candidate);
-        slots.put(next);
-        LOG.info(
-                "Updated {} to {} from {}: it serves, and the old version ends", before, candidate, candidate.source());
-        try {
-            starts.stop(slot);
-            steps.remove(slot.bundle);
-        } catch (BundleRefusedException e) {
-            slots.giveUp(slot);
-        }
-        staging.discard(before);
+        BundleSlot next = startBeside(slot, candidate, started -> steps.replaceHandlers(slot.bundle, started));
+        replaced(slot, next);
         return next;
     }
 
-    /** Starts a version of a bundle, and lets it serve in place of the running one. */
-    private BundleSlot startBeside(BundleSlot running, StagedJar candidate) throws BundleRefusedException {
+    /** Last step of a start beside the running version, after all of the next version has started. */
+    interface Switch {
+        void to(Bundle started) throws BundleRefusedException;
+    }
+
+    /** Starts a version of a bundle beside the running one, whose handlers are held until the last step. */
+    BundleSlot startBeside(BundleSlot running, StagedJar candidate, Switch last) throws BundleRefusedException {
         BundleSlot next = null;
         try {
             next = new BundleSlot(steps.install(candidate, StartLevels.FIRST_HANDLER_LEVEL), candidate, clock);
             steps.holdHandlers(next.bundle);
             starts.start(next, MayLack.NOTHING, steps.activationLimit());
-            steps.replaceHandlers(running.bundle, next.bundle);
+            last.to(next.bundle);
             return next;
         } catch (BundleRefusedException e) {
             if (next != null) {
@@ -85,6 +81,30 @@ final class BundleReplacement {
             }
             throw notTaken(candidate, running, running.jar() + " still serves" + remedy(e), e);
         }
+    }
+
+    /** Ends the version of a bundle whose requests go to the next one. */
+    void replaced(BundleSlot old, BundleSlot next) {
+        slots.put(next);
+        LOG.info("{} serves in place of {}, which ends", next.jar(), old.jar());
+        remove(old);
+    }
+
+    /** Drains and removes a version of a bundle whose other version serves. */
+    void remove(BundleSlot slot) {
+        try {
+            starts.stop(slot);
+            steps.remove(slot.bundle);
+        } catch (BundleRefusedException e) {
+            slots.giveUp(slot);
+        }
+        staging.discard(slot.jar());
+    }
+
+    /** Discards a candidate that is refused before it was installed, and returns why. */
+    BundleRefusedException refused(StagedJar candidate, BundleRefusedException why) {
+        staging.discard(candidate);
+        return why;
     }
 
     private static String remedy(BundleRefusedException why) {

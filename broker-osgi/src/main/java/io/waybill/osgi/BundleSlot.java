@@ -27,6 +27,7 @@ final class BundleSlot {
     private volatile long sinceWallNs;
     private volatile String problem; // null if there is none
     private volatile boolean isRemoved;
+    private volatile String share; // null unless it is a canary
 
     BundleSlot(Bundle bundle, StagedJar jar, Clock clock) {
         this.bundle = bundle;
@@ -85,6 +86,19 @@ final class BundleSlot {
         return state() == State.WAITING;
     }
 
+    /** Makes it a canary with the described share of requests, or no canary if it is null. */
+    void tries(String described) {
+        share = described;
+        if (described != null) {
+            enter(State.CANARY);
+        }
+    }
+
+    /** Returns the share of requests that a canary gets; null for another bundle. */
+    String share() {
+        return share;
+    }
+
     void enter(State next) {
         state = next;
         sinceWallNs = clock.wallNs();
@@ -125,6 +139,7 @@ final class BundleSlot {
                 running.sha256(),
                 running.source().toString(),
                 Optional.ofNullable(shownProblem),
+                Optional.ofNullable(share),
                 List.of(),
                 Optional.empty());
     }

@@ -13,6 +13,7 @@ import org.osgi.framework.Bundle;
  * @param sha256 of the running jar, in hexadecimal
  * @param source the file it was last installed from
  * @param problem the last problem, if any
+ * @param share requests that a canary gets
  * @param stopped other bundles that wait since the operation that returned this, which took what they need
  * @param replaced version of the bundle that the operation replaced by another jar
  */
@@ -25,6 +26,7 @@ public record BundleStatus(
         String sha256,
         String source,
         Optional<String> problem,
+        Optional<String> share,
         List<String> stopped,
         Optional<String> replaced) {
 
@@ -42,6 +44,7 @@ public record BundleStatus(
                 bundle.getLastModified() * 1_000_000,
                 "",
                 bundle.getLocation(),
+                Optional.empty(),
                 Optional.empty(),
                 List.of(),
                 Optional.empty());
@@ -65,9 +68,10 @@ public record BundleStatus(
                 .toList();
         Optional<String> former = before.stream()
                 .filter(each -> each.symbolicName.equals(symbolicName) && !each.sha256.equals(sha256))
+                .filter(each -> share.isEmpty())
                 .map(BundleStatus::version)
                 .findFirst();
         return new BundleStatus(
-                symbolicName, version, kind, state, sinceWallNs, sha256, source, problem, others, former);
+                symbolicName, version, kind, state, sinceWallNs, sha256, source, problem, share, others, former);
     }
 }

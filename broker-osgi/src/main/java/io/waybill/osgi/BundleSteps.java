@@ -5,6 +5,8 @@ import io.waybill.api.policy.BundleCandidate.Origin;
 import io.waybill.api.policy.BundlePolicy;
 import io.waybill.api.policy.Decision;
 import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.CanaryRule;
+import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
@@ -230,6 +232,30 @@ final class BundleSteps {
     /** Holds the handlers of a bundle, which starts beside its running version, until {@link #replaceHandlers}. */
     void holdHandlers(Bundle next) {
         services.holdHandlers(next);
+    }
+
+    /** Gives the handlers of a started bundle a share of the requests of its running version. */
+    void shareRequests(Bundle next, CanaryRule rule) throws BundleRefusedException {
+        try {
+            services.shareRequests(next, rule);
+        } catch (KeyClaimedException e) {
+            throw new BundleRefusedException(Reason.START_FAILED, e.getMessage(), e);
+        }
+    }
+
+    /** Ends {@link #shareRequests}. Requests that have begun still complete. */
+    void endShare(Bundle next) {
+        services.endShare(next);
+    }
+
+    /** Numbers of requests that the handlers of a bundle have ended. */
+    record Ended(long done, long failed) {}
+
+    Ended ended(Bundle bundle) {
+        List<HandlerStatus> statuses = services.handlersOf(bundle);
+        return new Ended(
+                statuses.stream().mapToLong(HandlerStatus::done).sum(),
+                statuses.stream().mapToLong(HandlerStatus::failed).sum());
     }
 
     /** Lets the handlers of a bundle serve in place of those of its running version, by one write. */

@@ -4,9 +4,11 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
 import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
 import io.waybill.api.admin.Admin;
 import io.waybill.api.admin.BundleInfo;
 import io.waybill.api.admin.BundleList;
+import io.waybill.api.admin.Canary;
 import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.admin.LoaderInfo;
 import io.waybill.api.admin.ScriptInfo;
@@ -36,6 +38,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /**
@@ -106,6 +109,8 @@ final class ControlOperations implements AutoCloseable {
     void open() {
         publishChange("install", message -> bundles.install(path(message)));
         publishChange("update", this::update);
+        publishChange("promote", message -> bundles.promote(message.text("name")));
+        publishChange("rollback", message -> bundles.rollBack(message.text("name")));
         publishChange("start", message -> bundles.start(message.text("name")));
         publishChange("stop", message -> bundles.stop(message.text("name")));
         publishChange("uninstall", message -> bundles.uninstall(message.text("name")));
@@ -150,8 +155,21 @@ final class ControlOperations implements AutoCloseable {
     }
 
     private BundleStatus update(Message message) throws BundleRefusedException, RejectedMessageException {
-        boolean named = message.invocation().named().containsKey("name");
+        Map<String, Value> given = message.invocation().named();
+        if (given.containsKey("percent")) {
+            Canary settings = new Canary(
+                    message.float64("percent"),
+                    text(message, "caller"),
+                    text(message, "operation"),
+                    text(message, "rollback_if"));
+            return bundles.canary(path(message), settings);
+        }
+        boolean named = given.containsKey("name");
         return named ? bundles.update(message.text("name"), path(message)) : bundles.update(path(message));
+    }
+
+    private static Optional<String> text(Message message, String name) throws RejectedMessageException {
+        return message.invocation().named().containsKey(name) ? Optional.of(message.text(name)) : Optional.empty();
     }
 
     private static Path path(Message message) throws RejectedMessageException {
@@ -190,7 +208,10 @@ final class ControlOperations implements AutoCloseable {
                 bundle.sha256(),
                 bundle.source(),
                 bundle.problem().or(() -> handlers.events().problem(provider.toString())),
-                stuckIn(provider),
+                bundle.share(),
+                sum(provider, HandlerStatus::done),
+                sum(provider, HandlerStatus::failed),
+                sum(provider, HandlerStatus::stuck) + tools.stuck(provider),
                 handlers.errors().of(bundle.symbolicName()),
                 policyOf(bundle),
                 bundle.replaced(),
@@ -225,12 +246,11 @@ final class ControlOperations implements AutoCloseable {
         return now == null ? List.of() : now.policies();
     }
 
-    private long stuckIn(Provider provider) {
-        long stuckHandlers = handlers.statuses().stream()
+    private long sum(Provider provider, ToLongFunction<HandlerStatus> count) {
+        return handlers.statuses().stream()
                 .filter(status -> status.provider().equals(provider))
-                .mapToLong(HandlerStatus::stuck)
+                .mapToLong(count)
                 .sum();
-        return stuckHandlers + tools.stuck(provider);
     }
 
     private static HandlerInfo info(HandlerStatus handler) {

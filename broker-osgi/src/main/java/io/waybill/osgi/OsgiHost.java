@@ -181,7 +181,7 @@ public final class OsgiHost implements AutoCloseable {
         ConfigurationKeys keys = new ConfigurationKeys(context);
         steps = new BundleSteps(context, settings, threads, components, keys, services, registry.policies(), loaders);
         kept = new KeptJars(settings.installed());
-        bundles = new BundleControl(context, staging, kept, steps, clock);
+        bundles = new BundleControl(context, staging, kept, steps, machine);
         own = new OwnBundles(staging, bundles, steps);
         watched = new BundleDirectory(settings, staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context, keys, bundles::configured);
@@ -243,7 +243,8 @@ public final class OsgiHost implements AutoCloseable {
     public void close() {
         CloseSteps steps = new CloseSteps();
         check.forEach(each -> steps.attempt(each::end));
-        steps.attempt(operations::close)
+        steps.attempt(bundles::close)
+                .attempt(operations::close)
                 .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
                 .attempt(scriptBundles::close)
                 .attempt(services::close)

@@ -226,7 +226,7 @@ class SideBySideBundleTest {
                                     "org.lib",
                                     "Lib",
                                     "public class Lib { public static int version() { return " + version + "; } }")
-                            .header("Export-Package", "org.lib;version=1." + version)
+                            .header("Export-Package", "org.lib;version=1.0")
                             .source(
                                     "Supplies",
                                     "@Component public final class Supplies implements java.util.function.IntSupplier {"

@@ -3,6 +3,7 @@ package io.waybill.cli;
 import io.waybill.api.CallException;
 import io.waybill.api.admin.Admin;
 import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.Canary;
 import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.admin.ScriptInfo;
 import io.waybill.cli.call.CallingWorker;
@@ -10,6 +11,7 @@ import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
 import io.waybill.host.Clock;
@@ -45,6 +47,8 @@ import picocli.CommandLine.Parameters;
             "  waybill bundle list --node ps0",
             "  waybill bundle install --node ps0 word-count-1.0.0.jar",
             "  waybill bundle update --node ps0 word-count-1.1.0.jar",
+            "  waybill bundle update --node ps0 --canary 5% word-count-1.2.0.jar",
+            "  waybill bundle promote --node ps0 org.acme.word-count",
             "  waybill bundle uninstall --node ps0 org.acme.word-count"
         })
 final class BundleCommand implements Runnable {
@@ -63,7 +67,8 @@ final class BundleCommand implements Runnable {
     @Override
     public void run() {
         throw new picocli.CommandLine.ParameterException(
-                spec.commandLine(), "Missing subcommand: list, install, update, start, stop or uninstall");
+                spec.commandLine(),
+                "Missing subcommand: list, install, update, promote, rollback, start, stop or uninstall");
     }
 
     /** Options of every subcommand. */
@@ -143,7 +148,13 @@ final class BundleCommand implements Runnable {
             name = "update",
             header = "Replaces a bundle by another version while calls go on.",
             description = "The bundle is told by the symbolic name in the jar, unless --name says otherwise.",
-            footer = {"", "Example:", "  waybill bundle update --node ps0 word-count-1.1.0.jar"})
+            footer = {
+                "",
+                "Examples:",
+                "  waybill bundle update --node ps0 word-count-1.1.0.jar",
+                "  waybill bundle update --node ps0 --canary 5% --rollback-if 'errors>1%' word-count-1.2.0.jar",
+                "  waybill bundle update --node ps0 --canary 'worker=trainer-*' word-count-1.2.0.jar"
+            })
     int update(
             @Mixin Target target,
             @Option(
@@ -151,13 +162,58 @@ final class BundleCommand implements Runnable {
                             paramLabel = "BUNDLE",
                             description = "The symbolic name of the bundle to replace.")
                     String name,
+            @Option(
+                            names = "--canary",
+                            paramLabel = "SHARE",
+                            description =
+                                    "The requests that the other version gets, beside the running one: 5%%, by message id;"
+                                            + " worker=PATTERN, by caller; operation=PATTERN. All that are given apply.")
+                    List<String> canary,
+            @Option(
+                            names = "--rollback-if",
+                            paramLabel = "RULE",
+                            description =
+                                    "Removes a canary by itself: errors>1%%, or errors>1%% of 500 (200 requests).")
+                    String rollbackIf,
             @Parameters(paramLabel = "FILE.jar", description = "The other version.") Path jar)
-            throws IOException, CommandFailedException {
+            throws IOException, CommandFailedException, UsageException {
         Path file = existing(jar);
+        if (canary != null) {
+            Canary settings = CanaryOption.parse(canary, Optional.ofNullable(rollbackIf));
+            change(target, "bundle.update", admin -> admin.updateAsCanary(target.node, file, settings));
+            return 0;
+        }
+        if (rollbackIf != null) {
+            throw new UsageException("--rollback-if goes with --canary");
+        }
         change(
                 target,
                 "bundle.update",
                 admin -> name == null ? admin.update(target.node, file) : admin.update(target.node, name, file));
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "promote",
+            header = "Lets the canary of a bundle serve all requests.",
+            footer = {"", "Example:", "  waybill bundle promote --node ps0 org.acme.word-count"})
+    int promote(
+            @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
+            throws IOException, CommandFailedException {
+        change(target, "bundle.promote", admin -> admin.promote(target.node, name));
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "rollback",
+            header = "Removes the canary of a bundle.",
+            footer = {"", "Example:", "  waybill bundle rollback --node ps0 org.acme.word-count"})
+    int rollback(
+            @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
+            throws IOException {
+        change(target, "bundle.rollback", admin -> admin.rollBack(target.node, name), this::printBundle);
         return 0;
     }
 
@@ -284,6 +340,7 @@ final class BundleCommand implements Runnable {
             surroundings
                     .out()
                     .println(named(bundle) + " " + bundle.state().name().toLowerCase(Locale.ROOT)
+                            + bundle.share().map(share -> ", gets " + share).orElse("")
                             + bundle.replaced()
                                     .map(version -> ", in place of " + version)
                                     .orElse("")

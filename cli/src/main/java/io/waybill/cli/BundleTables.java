@@ -16,7 +16,19 @@ final class BundleTables {
     private BundleTables() {}
 
     static void bundles(PrintWriter out, BundleList list) {
-        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "POLICY", "PROBLEM");
+        Table table = new Table(
+                "NAME",
+                "VERSION",
+                "KIND",
+                "STATE",
+                "SINCE",
+                "SHARE",
+                "DONE",
+                "FAILED",
+                "STUCK",
+                "FAILURES",
+                "POLICY",
+                "PROBLEM");
         for (BundleInfo bundle : list.bundles()) {
             table.row(
                     bundle.name(),
@@ -24,6 +36,9 @@ final class BundleTables {
                     lowerCase(bundle.kind()),
                     lowerCase(bundle.state()),
                     bundle.since().map(ShownTime::seconds).orElse("-"),
+                    bundle.share().orElse("-"),
+                    bundle.done(),
+                    bundle.failed(),
                     bundle.stuck(),
                     bundle.failures(),
                     bundle.policy().map(BundleTables::lowerCase).orElse("-"),

@@ -12,6 +12,7 @@ import io.waybill.api.policy.AccessPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -127,6 +128,28 @@ public final class Admin {
     /** Replaces the bundle of this name; refused if the jar has another symbolic name. */
     public BundleInfo update(String node, String name, Path jar) {
         return bundle(node, "bundle.update", Map.of("path", path(jar), "name", Value.of(name)));
+    }
+
+    /**
+     * Starts the next version of a bundle, and gives it a share of the requests until {@link #promote} or
+     * {@link #rollBack}. The trial ends with the node, too.
+     */
+    public BundleInfo updateAsCanary(String node, Path jar, Canary settings) {
+        Map<String, Value> fields = new HashMap<>(Map.of("path", path(jar), "percent", Value.of(settings.percent())));
+        settings.caller().ifPresent(text -> fields.put("caller", Value.of(text)));
+        settings.operation().ifPresent(text -> fields.put("operation", Value.of(text)));
+        settings.rollbackIf().ifPresent(text -> fields.put("rollback_if", Value.of(text)));
+        return bundle(node, "bundle.update", fields);
+    }
+
+    /** Lets the canary of a bundle serve all requests, in place of the running version. */
+    public BundleInfo promote(String node, String name) {
+        return bundle(node, "bundle.promote", named(name));
+    }
+
+    /** Removes the canary of a bundle, whose running version serves all requests again; returns the running one. */
+    public BundleInfo rollBack(String node, String name) {
+        return bundle(node, "bundle.rollback", named(name));
     }
 
     /** Starts a bundle that was stopped. */

@@ -12,6 +12,9 @@ import java.util.Optional;
  * @param sha256 hash of the running jar, in hexadecimal; empty for a system bundle
  * @param source file that it was last installed from
  * @param problem last problem, if any
+ * @param share requests that it gets, as a canary; empty for a bundle that gets all
+ * @param done requests that its present handlers ended without an error
+ * @param failed requests that its present handlers ended with an error
  * @param stuck requests and commands of it that are long overdue
  * @param failures exceptions that its services threw
  * @param policy state of its access policies, if it has any
@@ -27,6 +30,9 @@ public record BundleInfo(
         String sha256,
         String source,
         Optional<String> problem,
+        Optional<String> share,
+        long done,
+        long failed,
         long stuck,
         long failures,
         Optional<Policy> policy,
@@ -50,6 +56,8 @@ public record BundleInfo(
         ACTIVE,
         /** The bundle lacks a package, a service or a configuration, and becomes active as soon as it is available. */
         WAITING,
+        /** The bundle is the next version of another one, and gets a share of its requests. */
+        CANARY,
         STOPPED,
         /** The bundle did not return from its start or stop, and was abandoned. It stays until the node exits. */
         STUCK

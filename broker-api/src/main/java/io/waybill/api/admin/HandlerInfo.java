@@ -38,6 +38,8 @@ public record HandlerInfo(
         STUCK,
         /** The request goes to another handler with a higher ranking, or an older one. */
         SHADOWED,
+        /** The handler is of the next version of a bundle, and gets the requests that a rule selects. */
+        CANARY,
         /** The handler was withdrawn and still has requests of its own to end. */
         DRAINING,
         /** There is no handler; requests park, up to the limits. */

@@ -44,7 +44,11 @@ public final class HandlerEntry {
     private final AtomicInteger keptPollers = new AtomicInteger();
     private final AtomicInteger stuck = new AtomicInteger();
     private volatile boolean outOfService;
+    private volatile Canary canary; // null for none; set by the registry, read by serving threads
     private volatile boolean givenUp; // set by the withdrawing thread, read by a watchdog
+
+    /** The next version of a handler, which gets the requests that a rule selects. */
+    private record Canary(HandlerEntry entry, CanaryRule rule) {}
 
     HandlerEntry(HandlerKey key, HandlerSpec spec, long sinceWallNs) {
         this.key = key;
@@ -78,6 +82,31 @@ public final class HandlerEntry {
             failed.getAndIncrement();
         }
         inFlight.end();
+    }
+
+    /** Sets the handler that gets the requests which a rule selects; null for none. */
+    void canary(HandlerEntry next, CanaryRule rule) {
+        canary = next == null ? null : new Canary(next, rule);
+    }
+
+    /** Returns whether the next version of the handler gets some of its requests. */
+    public boolean hasCanary() {
+        return canary != null;
+    }
+
+    /**
+     * Returns the version of the handler that gets a request: this one, or the next one. A request that a version of
+     * the bundle has sent goes to the same version.
+     *
+     * @param outer handler of the request that has sent this one; null for none
+     */
+    public HandlerEntry version(long id, String callerName, HandlerEntry outer) {
+        Canary now = canary;
+        if (now == null || outer != null && outer.executor() == executor()) {
+            return this;
+        }
+        boolean isNext = outer != null && outer.executor() == now.entry.executor() || now.rule.selects(id, callerName);
+        return isNext ? now.entry : this;
     }
 
     public HandlerKey key() {

@@ -42,7 +42,11 @@ public final class HandlerRegistry {
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, HandlerTable.Departure> left = new LinkedHashMap<>();
     private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // values: group of the withdrawal
+    private final Map<HandlerKey, Canary> canaries = new HashMap<>(); // guarded by lock
     private boolean expectingMore;
+
+    /** Handler that shares the requests of a published one of the same key and provider. */
+    private record Canary(HandlerEntry entry, CanaryRule rule) {}
 
     /** Listener for changes of the registry. Called on the thread that made a change, and must be quick. */
     @FunctionalInterface
@@ -88,9 +92,9 @@ public final class HandlerRegistry {
 
     /** Publishes a handler under all its keys at once. */
     public Registration add(HandlerSpec spec) {
-        Registration added;
+        Registration added = prepare(spec);
         synchronized (lock) {
-            added = enter(spec);
+            added.entries().forEach(this::enter);
             publish();
         }
         notifyListeners();
@@ -104,7 +108,17 @@ public final class HandlerRegistry {
      * then
      */
     public Registration addExclusively(HandlerSpec spec) throws KeyClaimedException {
-        return replace(List.of(), List.of(spec)).get(0);
+        Registration added = prepare(spec);
+        replace(List.of(), List.of(added));
+        return added;
+    }
+
+    /** Returns a handler that no request finds until {@link #replace} or {@link #share}. */
+    public Registration prepare(HandlerSpec spec) {
+        long sinceWallNs = clock.wallNs();
+        return new Stay(spec.keys().stream()
+                .map(key -> new HandlerEntry(key, spec, sinceWallNs))
+                .toList());
     }
 
     /**
@@ -112,39 +126,56 @@ public final class HandlerRegistry {
      * table has all the new ones and none of the old ones, so no request is without a handler in between. The old ones
      * end the requests that they have begun; {@link #withdraw} waits for that.
      *
-     * @return the registrations of the new handlers, in the order of the specifications
+     * @param next prepared handlers, which may share the requests of the old ones already
      * @throws KeyClaimedException when a handler of a provider of another name has one of the keys; nothing changes
      * then
      */
-    public List<Registration> replace(List<Registration> old, List<HandlerSpec> specs) throws KeyClaimedException {
-        List<HandlerEntry> leaving =
-                old.stream().flatMap(each -> each.entries().stream()).toList();
-        List<Registration> added;
+    public void replace(List<Registration> old, List<Registration> next) throws KeyClaimedException {
+        List<HandlerEntry> leaving = entries(old);
+        List<HandlerEntry> added = entries(next);
         synchronized (lock) {
-            for (HandlerSpec spec : specs) {
-                requireUnclaimed(spec);
+            requireUnclaimed(added);
+            if (added.stream().anyMatch(HandlerEntry::isWithdrawn)) {
+                throw new IllegalStateException("a handler that was withdrawn can't be published");
             }
-            added = specs.stream().map(this::enter).toList();
+            canaries.values().removeIf(canary -> added.contains(canary.entry()));
+            added.forEach(this::enter);
             takeOut(leaving, new Object());
             publish();
         }
         leaving.forEach(HandlerEntry::withdraw); // after publishing, as in takeOutAll
         notifyListeners();
-        return added;
     }
 
     /**
-     * Checks that a handler's provider may have its keys.
+     * Gives prepared handlers a share of the requests of handlers of the same provider. Keys that these lack get no
+     * requests.
      *
-     * @throws KeyClaimedException when a handler of a provider of another name has one of them
+     * @throws KeyClaimedException when a handler of a provider of another name has one of the keys; nothing changes
+     * then
      */
-    public void requireUnclaimed(HandlerSpec spec) throws KeyClaimedException {
+    public void share(List<Registration> next, CanaryRule rule) throws KeyClaimedException {
+        List<HandlerEntry> added = entries(next);
         synchronized (lock) {
-            for (HandlerKey key : spec.keys()) {
-                for (HandlerEntry entry : published.getOrDefault(key, List.of())) {
-                    if (!entry.provider().name().equals(spec.provider().name())) {
-                        throw new KeyClaimedException(key, entry.provider(), spec.provider());
-                    }
+            requireUnclaimed(added);
+            for (HandlerEntry entry : added) {
+                if (rule.concerns(entry.key())) {
+                    canaries.put(entry.key(), new Canary(entry, rule));
+                }
+            }
+            publish();
+        }
+    }
+
+    private static List<HandlerEntry> entries(List<Registration> registrations) {
+        return registrations.stream().flatMap(each -> each.entries().stream()).toList();
+    }
+
+    private void requireUnclaimed(List<HandlerEntry> entries) throws KeyClaimedException {
+        for (HandlerEntry claiming : entries) {
+            for (HandlerEntry entry : published.getOrDefault(claiming.key(), List.of())) {
+                if (!entry.provider().name().equals(claiming.provider().name())) {
+                    throw new KeyClaimedException(claiming.key(), entry.provider(), claiming.provider());
                 }
             }
         }
@@ -155,8 +186,7 @@ public final class HandlerRegistry {
      * are, so requests in flight can still pass messages inside their own to the other handlers.
      */
     public Drained withdraw(List<Registration> registrations, Duration limit) {
-        return withdrawAll(
-                registrations.stream().flatMap(each -> each.entries().stream()).toList(), limit);
+        return withdrawAll(entries(registrations), limit);
     }
 
     /**
@@ -164,8 +194,7 @@ public final class HandlerRegistry {
      * does so later.
      */
     public void takeOut(List<Registration> registrations) {
-        takeOutAll(
-                registrations.stream().flatMap(each -> each.entries().stream()).toList());
+        takeOutAll(entries(registrations));
     }
 
     private Drained withdrawAll(List<HandlerEntry> entries, Duration limit) {
@@ -209,25 +238,18 @@ public final class HandlerRegistry {
     }
 
     /** Enters a handler; {@link #publish()} follows. Under lock. */
-    private Registration enter(HandlerSpec spec) {
-        List<HandlerEntry> entries = new ArrayList<>();
-        long sinceWallNs = clock.wallNs();
-        for (HandlerKey key : spec.keys()) {
-            HandlerEntry entry = new HandlerEntry(key, spec, sinceWallNs);
-            entries.add(entry);
-            List<HandlerEntry> ofKey = published.get(key);
-            if (ofKey == null) {
-                ofKey = new ArrayList<>();
-                published.put(key, ofKey);
-            }
-            int at = ofKey.size();
-            while (at > 0 && ofKey.get(at - 1).ranking() < entry.ranking()) {
-                at--; // of handlers with equal rankings the older stays in front
-            }
-            ofKey.add(at, entry);
-            left.remove(key);
+    private void enter(HandlerEntry entry) {
+        List<HandlerEntry> ofKey = published.get(entry.key());
+        if (ofKey == null) {
+            ofKey = new ArrayList<>();
+            published.put(entry.key(), ofKey);
         }
-        return new Stay(List.copyOf(entries));
+        int at = ofKey.size();
+        while (at > 0 && ofKey.get(at - 1).ranking() < entry.ranking()) {
+            at--; // of handlers with equal rankings the older stays in front
+        }
+        ofKey.add(at, entry);
+        left.remove(entry.key());
     }
 
     /**
@@ -356,6 +378,9 @@ public final class HandlerRegistry {
                     statuses.add(statusOf(entry, waiting));
                 }
             }
+            for (Canary canary : canaries.values()) {
+                statuses.add(statusOf(canary.entry, waiting));
+            }
             for (HandlerEntry entry : draining.keySet()) {
                 statuses.add(statusOf(entry, waiting));
             }
@@ -381,6 +406,10 @@ public final class HandlerRegistry {
 
     private HandlerStatus statusOf(HandlerEntry entry, Map<HandlerKey, Long> waiting) {
         List<HandlerEntry> ofKey = published.getOrDefault(entry.key(), List.of());
+        Canary canary = canaries.get(entry.key());
+        if (canary != null && canary.entry == entry) {
+            return entry.status(HandlerInfo.State.CANARY, 0);
+        }
         if (!ofKey.contains(entry)) {
             return entry.status(HandlerInfo.State.DRAINING, 0);
         }
@@ -394,7 +423,12 @@ public final class HandlerRegistry {
     private void publish() {
         Map<HandlerKey, HandlerEntry> used = new HashMap<>();
         for (Map.Entry<HandlerKey, List<HandlerEntry>> each : published.entrySet()) {
-            used.put(each.getKey(), each.getValue().get(0));
+            HandlerEntry inUse = each.getValue().get(0);
+            Canary canary = canaries.get(each.getKey());
+            boolean shares = canary != null
+                    && canary.entry.provider().name().equals(inUse.provider().name());
+            inUse.canary(shares ? canary.entry : null, shares ? canary.rule : null);
+            used.put(each.getKey(), inUse);
         }
         table = new HandlerTable(
                 used, new HandlerTable.Transition(left, !draining.isEmpty(), expectingMore), parking, clock);
@@ -407,11 +441,12 @@ public final class HandlerRegistry {
 
     private void remove(HandlerEntry entry, Object together) {
         List<HandlerEntry> ofKey = published.get(entry.key());
-        if (ofKey == null || !ofKey.remove(entry)) {
-            return;
+        boolean wasPublished = ofKey != null && ofKey.remove(entry);
+        boolean wasCanary = canaries.values().removeIf(canary -> canary.entry == entry);
+        if (wasPublished || wasCanary) {
+            draining.put(entry, together);
         }
-        draining.put(entry, together);
-        if (ofKey.isEmpty()) {
+        if (wasPublished && ofKey.isEmpty()) {
             published.remove(entry.key());
             left.put(entry.key(), HandlerTable.Departure.of(entry, clock));
             while (left.size() > MAX_REMEMBERED) {

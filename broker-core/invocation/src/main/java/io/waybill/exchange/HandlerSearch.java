@@ -2,6 +2,7 @@ package io.waybill.exchange;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.handling.Failure;
@@ -42,10 +43,10 @@ public final class HandlerSearch {
         boolean hasThread(HandlerEntry by);
 
         /**
-         * Returns the leaving handler that gets the request, because one that left together with it began the request;
-         * null for none. Called while handlers leave.
+         * Returns the handler of the request that has sent this one; null for none. Called while several versions of a
+         * bundle serve.
          */
-        HandlerEntry leaving(HandlerTable table);
+        HandlerEntry outer();
 
         /** Ends the request, which no handler got. */
         void refuse(Failure why);
@@ -68,7 +69,7 @@ public final class HandlerSearch {
         boolean mayLeave = true; // may get a leaving handler
         while (true) {
             HandlerTable table = lookup.tableFor(view);
-            HandlerEntry next = Route.find(table, view);
+            HandlerEntry next = version(seeker, Route.find(table, view));
             boolean hasLeft = next == null && Route.absence(table, view) == Absence.LEFT;
             HandlerEntry leaving = mayLeave && table.isDraining() ? leaving(seeker, table, next) : null;
             HandlerEntry chosen = leaving != null ? leaving : next;
@@ -90,9 +91,25 @@ public final class HandlerSearch {
         }
     }
 
-    /** Returns the leaving handler that gets the request in place of the next version of its bundle; null for none. */
-    private static HandlerEntry leaving(Seeker seeker, HandlerTable table, HandlerEntry next) {
-        HandlerEntry leaving = seeker.leaving(table);
+    private static HandlerEntry version(Seeker seeker, HandlerEntry found) {
+        if (found == null || !found.hasCanary()) {
+            return found;
+        }
+        RequestSource source = seeker.exchange().source();
+        return found.version(source.view().id(), source.senderName(), seeker.outer());
+    }
+
+    /**
+     * Returns the leaving handler that gets the request in place of the next version of its bundle, because one that
+     * left together with it has sent the request; null for none.
+     */
+    private HandlerEntry leaving(Seeker seeker, HandlerTable table, HandlerEntry next) {
+        HandlerEntry outer = seeker.outer();
+        if (outer == null || !outer.isWithdrawn()) {
+            return null;
+        }
+        HandlerKey key = Route.key(table, seeker.exchange().source().view());
+        HandlerEntry leaving = lookup.registry().leaving(key, outer);
         boolean isReplaced = leaving == null
                 || next == null
                 || leaving.provider().name().equals(next.provider().name());

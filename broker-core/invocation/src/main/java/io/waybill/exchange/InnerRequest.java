@@ -8,13 +8,11 @@ import io.waybill.api.Response;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.ServedBy;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
-import io.waybill.handling.Route;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -97,13 +95,9 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         return onDispatcher && (home.isSequential() || !inline) || by.executor().hasRoom();
     }
 
-    /**
-     * Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for
-     * none.
-     */
     @Override
-    public HandlerEntry leaving(HandlerTable table) {
-        return outerEntry.isWithdrawn() ? home.registry().leaving(Route.key(table, view()), outerEntry) : null;
+    public HandlerEntry outer() {
+        return outerEntry;
     }
 
     @Override

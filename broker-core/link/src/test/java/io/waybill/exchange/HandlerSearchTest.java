@@ -49,7 +49,7 @@ class HandlerSearchTest {
         private boolean hasThread = true;
         private Runnable beforeBegin = () -> {};
         private Failure mustNot;
-        private HandlerEntry leaving;
+        private HandlerEntry outer;
         private String refused = "";
 
         Seeker(OuterRequest request) {
@@ -75,8 +75,8 @@ class HandlerSearchTest {
         }
 
         @Override
-        public HandlerEntry leaving(HandlerTable table) {
-            return leaving;
+        public HandlerEntry outer() {
+            return outer;
         }
 
         @Override
@@ -253,7 +253,7 @@ class HandlerSearchTest {
         room.registry.takeOut(List.of(leaves));
         assertThat(search.find(seeker())).as("the search of another request").isEqualTo(Found.WAITS);
         Seeker inside = seeker();
-        inside.leaving = entry;
+        inside.outer = entry;
         assertThat(search.find(inside)).as("the search of a request inside it").isEqualTo(Found.COUNTED);
         assertThat(inside.exchange.entry()).isSameAs(entry);
         assertThat(entry.inFlight()).as("requests for which the drain waits").isEqualTo(2);
@@ -263,7 +263,7 @@ class HandlerSearchTest {
         assertThat(leaves.withdraw(Duration.ZERO)).isEqualTo(Drained.DRAINED);
         long before = intercepted();
         Seeker late = seeker();
-        late.leaving = entry;
+        late.outer = entry;
         assertThat(search.find(late)).as("the search when it has left").isEqualTo(Found.WAITS);
         assertThat(entry.inFlight()).as("requests at the handler that has left").isZero();
         assertThat(intercepted()).as("requests at the interceptor").isEqualTo(before);

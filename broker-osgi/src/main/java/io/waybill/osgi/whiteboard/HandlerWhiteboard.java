@@ -6,6 +6,7 @@ import io.waybill.api.handler.LeavesLast;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
 import io.waybill.api.handler.OperationDescription;
+import io.waybill.dispatch.CanaryRule;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.ExecutorSettings;
@@ -13,6 +14,7 @@ import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.ForeignErrors;
@@ -203,20 +205,70 @@ public final class HandlerWhiteboard
     }
 
     /**
-     * Publishes the held handlers of a bundle in place of those of its running version, by one write. The old ones end
-     * the requests that they have begun; {@link #drain} waits for that.
+     * Gives the held handlers of a bundle a share of the requests of its running version. Later ones are still held.
+     *
+     * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
+     */
+    void share(Bundle next, CanaryRule rule) throws KeyClaimedException {
+        List<Published> sharing;
+        synchronized (byBundle) {
+            sharing = held.put(next.getBundleId(), new ArrayList<>());
+        }
+        List<HandlerRegistry.Registration> prepared = prepare(sharing);
+        registry.share(prepared, rule);
+        entered(sharing, prepared);
+    }
+
+    /**
+     * Publishes the handlers of a bundle, held ones and those with a share, in place of those of its running version, by
+     * one write. The old ones end the requests that they have begun; {@link #drain} waits for that.
      *
      * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
      */
     void replace(Bundle old, Bundle next) throws KeyClaimedException {
-        List<Published> added;
-        List<Published> leaving;
+        List<Published> waiting;
+        List<HandlerRegistry.Registration> leaving;
+        List<HandlerRegistry.Registration> all;
         synchronized (byBundle) {
-            added = held.remove(next.getBundleId()); // from here on the bundle publishes further handlers by itself
-            leaving = published.stream().filter(each -> each.bundle == old).toList();
+            waiting = held.remove(next.getBundleId()); // from here on the bundle publishes further handlers by itself
+            leaving = registrationsOf(old);
+            all = new ArrayList<>(registrationsOf(next));
         }
-        List<HandlerRegistry.Registration> registrations = registry.replace(
-                registrations(leaving), added.stream().map(each -> each.spec).toList());
+        List<HandlerRegistry.Registration> prepared = prepare(waiting);
+        all.addAll(prepared);
+        registry.replace(leaving, all);
+        entered(waiting, prepared);
+    }
+
+    /** Ends {@link #share}. Requests that have begun still complete. */
+    void endShare(Bundle next) {
+        List<HandlerRegistry.Registration> sharing;
+        synchronized (byBundle) {
+            sharing = registrationsOf(next);
+        }
+        registry.takeOut(sharing);
+    }
+
+    /** Returns the statuses of a bundle's handlers. */
+    List<HandlerStatus> statuses(Bundle bundle) {
+        List<HandlerRegistry.Registration> all;
+        synchronized (byBundle) {
+            all = registrationsOf(bundle);
+        }
+        return all.stream().flatMap(each -> each.statuses().stream()).toList();
+    }
+
+    private List<HandlerRegistry.Registration> registrationsOf(Bundle bundle) {
+        return registrations(
+                published.stream().filter(each -> each.bundle == bundle).toList());
+    }
+
+    private List<HandlerRegistry.Registration> prepare(List<Published> waiting) {
+        return waiting.stream().map(each -> registry.prepare(each.spec)).toList();
+    }
+
+    /** Notes that held handlers are in the registry, and withdraws those that have gone meanwhile. */
+    private void entered(List<Published> added, List<HandlerRegistry.Registration> registrations) {
         List<Published> gone;
         synchronized (byBundle) {
             for (int i = 0; i < added.size(); i++) {
@@ -235,7 +287,6 @@ public final class HandlerWhiteboard
             synchronized (byBundle) {
                 List<Published> waiting = held.get(handler.bundle.getBundleId());
                 if (waiting != null) {
-                    registry.requireUnclaimed(handler.spec);
                     waiting.add(handler);
                     return true;
                 }

@@ -7,8 +7,10 @@ import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.BundlePolicy;
 import io.waybill.api.tool.ToolCommand;
+import io.waybill.dispatch.CanaryRule;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.RequiredPolicies;
 import io.waybill.host.Clock;
@@ -143,7 +145,26 @@ public final class ServiceWhiteboards implements AutoCloseable {
     }
 
     /**
-     * Publishes the held handlers of a bundle in place of those of its running version, by one write.
+     * Gives the held handlers of a bundle a share of the requests of its running version.
+     *
+     * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
+     */
+    public void shareRequests(Bundle next, CanaryRule rule) throws KeyClaimedException {
+        handlers.share(next, rule);
+    }
+
+    /** Ends {@link #shareRequests}. Requests that have begun still complete. */
+    public void endShare(Bundle next) {
+        handlers.endShare(next);
+    }
+
+    /** Returns the statuses of a bundle's handlers. */
+    public List<HandlerStatus> handlersOf(Bundle bundle) {
+        return handlers.statuses(bundle);
+    }
+
+    /**
+     * Publishes the handlers of a bundle, held ones and those with a share, in place of those of its running version, by one write.
      *
      * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
      */

@@ -6,7 +6,6 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.Outcome;
 import io.waybill.exchange.Exchange;
 import io.waybill.exchange.HandlerLookup;
@@ -238,13 +237,10 @@ public final class RequestDispatcher {
             return earlier.lost(request.view(), request.delivered());
         }
 
-        /** A call that a request in flight has made to its own worker ends with the version that made it. */
+        /** The request that has sent this one is in flight here if it is this worker's, and else another worker's. */
         @Override
-        public HandlerEntry leaving(HandlerTable table) {
-            HandlerEntry outer =
-                    request.isNested() ? pool.handlerOf(request.view().parent()) : null;
-            boolean isLeaving = outer != null && outer.isWithdrawn();
-            return isLeaving ? lookup.registry().leaving(Route.key(table, request.view()), outer) : null;
+        public HandlerEntry outer() {
+            return request.isNested() ? pool.handlerOf(request.view().parent()) : null;
         }
 
         @Override
