@@ -1,44 +1,40 @@
 package io.waybill.testing;
 
 import io.waybill.api.Caller;
-import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.admin.LoaderInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.metrics.WorkerMetrics;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.jar.BundleRefusedException;
-import io.waybill.replay.NodeDistribution;
-import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
 import io.waybill.replay.compare.ContentComparison;
-import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ResponseComparison;
-import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A broker in this JVM: a serving worker with bundles, a calling worker, and others that join. All are real, with real
- * journals.
+ * A broker in this JVM: a serving worker with bundles, a calling worker, and others that join or are started in
+ * processes of their own. All are real, with real journals.
  *
  * <p><b>Threads.</b> One at a time; {@link #caller()} is for any. <b>Ownership.</b> Its creator closes it.
- * <b>Errors.</b> Assertions fail with an {@link AssertionError} that describes the problem of the bundle.
+ * <b>Errors.</b> Assertions fail with an {@link AssertionError} that describes the problem of the bundle. A name that no
+ * worker has, or that two would have, is an {@link IllegalArgumentException}.
  */
 public final class TestBroker implements AutoCloseable {
 
@@ -50,30 +46,30 @@ public final class TestBroker implements AutoCloseable {
 
     private static final long LOOK_NS = 100_000_000;
     private static final int CALLS_BESIDE = 200;
-    private static final int SHOWN = 5;
 
     private final Path directory;
     private final Host host;
     private final PollerWatch pollers;
+    private final Host watched; // its pollers are watched
     private final TestedNode node;
-    private final Map<String, TestedWorker> others = new HashMap<>(); // without bundles, by name
+    private final Map<String, TestedMember> members = new LinkedHashMap<>(); // by name
     private Duration timeout = Duration.ofSeconds(20);
     private Duration loaderLimit = Duration.ofSeconds(10);
     private BundleJar bundle;
 
-    private TestBroker(Path directory, BundleJar bundle, Map<String, Map<String, String>> configurations)
-            throws IOException {
+    private TestBroker(Path directory, WorkerSetup setup) throws IOException {
         this.directory = directory;
-        this.bundle = bundle;
         host = Host.real();
         pollers = new PollerWatch(host.threads());
-        node = TestedNode.start(directory, SERVER, pollers.on(host), configurations);
+        watched = pollers.on(host);
         try {
-            join(CALLER);
-        } catch (IOException | RuntimeException e) {
-            node.close();
+            node = TestedNode.start(directory, SERVER, watched, setup);
+        } catch (AssertionError | IOException | RuntimeException e) {
+            pollers.close();
             throw e;
         }
+        bundle = node.last();
+        members.put(SERVER, node);
     }
 
     /**
@@ -85,7 +81,7 @@ public final class TestBroker implements AutoCloseable {
      *     active
      */
     public static TestBroker start(Path directory, Path bundle) throws IOException {
-        return start(directory, bundle, List.of(), Map.of());
+        return start(directory, WorkerSetup.of(bundle));
     }
 
     /**
@@ -97,13 +93,29 @@ public final class TestBroker implements AutoCloseable {
     public static TestBroker start(
             Path directory, Path bundle, List<Path> others, Map<String, Map<String, String>> configurations)
             throws IOException {
-        TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory), configurations);
+        List<Path> all = new ArrayList<>(others);
+        all.add(bundle);
+        WorkerSetup setup = WorkerSetup.of(all.toArray(Path[]::new));
+        for (Map.Entry<String, Map<String, String>> each : configurations.entrySet()) {
+            setup = setup.configured(each.getKey(), each.getValue());
+        }
+        return start(directory, setup);
+    }
+
+    /**
+     * Starts a broker.
+     *
+     * @param server setup of {@link #SERVER}; the last of its bundles is the tested one
+     * @throws IllegalArgumentException if it has no bundle, or a device map of it is wrong
+     */
+    public static TestBroker start(Path directory, WorkerSetup server) throws IOException {
+        if (!server.isNode()) {
+            throw new IllegalArgumentException("worker " + SERVER + " of a test: expected a bundle, found none");
+        }
+        TestBroker broker = new TestBroker(directory, server);
         try {
-            for (Path other : others) {
-                broker.node.install(BundleJar.of(other, directory));
-            }
-            broker.node.install(broker.bundle);
-            broker.node.worker().ready();
+            broker.join(CALLER);
+            broker.node.here().ready();
             return broker;
         } catch (AssertionError | IOException | RuntimeException e) {
             broker.close();
@@ -122,15 +134,56 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Joins another worker without bundles.
+     * Joins another worker without bundles, in this JVM.
      *
-     * @return its calls
+     * @return its calls, up to a restart
      */
     public Caller join(String name) throws IOException {
-        TestedWorker joined = TestedWorker.join(home(), name, host, false);
-        others.put(name, joined);
-        joined.ready();
-        return joined.worker();
+        return join(name, WorkerSetup.of());
+    }
+
+    /**
+     * Joins another worker in this JVM, a node if it has bundles.
+     *
+     * @return its calls, up to a restart
+     * @throws AssertionError if a bundle of it does not start
+     */
+    public Caller join(String name, WorkerSetup setup) throws IOException {
+        requireFree(name);
+        members.put(name, TestedMember.start(directory, name, watched, setup));
+        worker(name).ready();
+        return caller(name);
+    }
+
+    /**
+     * Starts another worker in a process of its own, a JVM with this one's class path, so that it can be
+     * {@linkplain #kill killed}. It ends with the test.
+     *
+     * @throws AssertionError if it does not become ready; the text has its output
+     */
+    public void startProcess(String name, WorkerSetup setup) throws IOException {
+        requireFree(name);
+        members.put(name, TestedProcess.start(directory, name, host, setup));
+    }
+
+    private void requireFree(String name) {
+        if (members.containsKey(name)) {
+            throw new IllegalArgumentException("worker " + name + " can't join: this test has one of that name");
+        }
+    }
+
+    /**
+     * Kills a worker that {@link #startProcess} started, by SIGKILL, and returns when its process is gone. Nothing is
+     * closed or drained: its claims and files stay as they are, and calls in flight to it end as
+     * {@linkplain io.waybill.api.handler.Delivery its handlers} declare, such as with {@code WORKER_LOST}.
+     *
+     * <p>A worker in this JVM can't be killed: peers take it for alive as long as the JVM lives, and the kernel keeps its
+     * locks and descriptors, and its threads their work.
+     *
+     * @throws IllegalArgumentException if the worker is in this JVM
+     */
+    public void kill(String worker) {
+        member(worker).kill();
     }
 
     /**
@@ -138,7 +191,17 @@ public final class TestBroker implements AutoCloseable {
      * does. Requests that it had not begun are served by its next incarnation.
      */
     public void restart() throws IOException {
-        node.restart();
+        restart(SERVER);
+    }
+
+    /**
+     * Stops a worker in order, unless it was {@linkplain #kill killed}, and starts its next incarnation under its name,
+     * with the home, settings, bundles and handlers that it had. A caller that was taken from it before is closed.
+     *
+     * @throws AssertionError if it does not stop, or does not start again
+     */
+    public void restart(String worker) throws IOException {
+        member(worker).restart();
     }
 
     /** Returns the directory that all workers share, with their journals, for queries and replays. */
@@ -148,12 +211,26 @@ public final class TestBroker implements AutoCloseable {
 
     /** Returns the calling worker. */
     public Caller caller() {
-        return others.get(CALLER).worker();
+        return caller(CALLER);
+    }
+
+    /**
+     * Returns the calls of a worker in this JVM, up to its restart.
+     *
+     * @throws IllegalArgumentException if it is in a process of its own
+     */
+    public Caller caller(String worker) {
+        return worker(worker).worker();
     }
 
     /** Returns the calls of the worker with the bundle, to which the bundle's call interceptors apply. */
     public Caller server() {
-        return node.worker().worker();
+        return caller(SERVER);
+    }
+
+    /** Returns an allocator of the tensors that a worker in this JVM sends, up to its restart. */
+    public TensorBuffers buffers(String worker) {
+        return worker(worker).worker().buffers();
     }
 
     /**
@@ -161,7 +238,7 @@ public final class TestBroker implements AutoCloseable {
      * {@code bundle:name} of gauges: up to a second old, up to five at rest. Empty before the first publication.
      */
     public Map<String, Long> figures() throws IOException {
-        Worker server = node.worker().worker();
+        Worker server = node.here().worker();
         return server.metrics().read().stream()
                 .filter(each -> each.worker().equals(server.info()))
                 .findFirst()
@@ -170,20 +247,27 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Adds a handler of the test, which may block, to a worker. It stays until the end of the test.
+     * Adds a handler of the test, which may block, to a worker. It stays until the end of the test, also across
+     * restarts. An annotation {@code @Delivery} of its class applies to calls of workers that have read it: add such a
+     * handler before the first call to its worker.
      *
      * @param worker {@link #SERVER}, {@link #CALLER} or one that has {@linkplain #join joined}
      * @param key an operation, a prefix such as {@code text.*}, or the name or code of a type
      */
     public void handle(String worker, String key, MessageHandler handler) {
-        TestedWorker tested = worker(worker)
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "the workers of this test are " + SERVER + " and " + others.keySet() + ", not " + worker));
-        tested.handle(HandlerKey.parse(key), handler);
+        worker(worker).handle(HandlerKey.parse(key), handler);
     }
 
-    private Optional<TestedWorker> worker(String name) {
-        return name.equals(SERVER) ? Optional.of(node.worker()) : Optional.ofNullable(others.get(name));
+    private TestedWorker worker(String name) {
+        return member(name).here();
+    }
+
+    private TestedMember member(String name) {
+        TestedMember member = members.get(name);
+        if (member == null) {
+            throw new IllegalArgumentException("the workers of this test are " + members.keySet() + ", not " + name);
+        }
+        return member;
     }
 
     /** Creates a call by name to the bundle, without fields. */
@@ -309,7 +393,7 @@ public final class TestBroker implements AutoCloseable {
 
     /**
      * Replays recorded calls with the current bundle, and fails if a response differs from the recorded one. Calls to
-     * {@linkplain #handle handlers of the test} are omitted.
+     * {@linkplain #handle handlers of the test}, to processes of their own and to other nodes are omitted.
      *
      * @param recording a home, such as {@link #home()}, or a slice
      */
@@ -319,47 +403,15 @@ public final class TestBroker implements AutoCloseable {
 
     /** Replays recorded calls with another comparison. */
     public ReplayReport assertReplays(Path recording, ResponseComparison comparison) throws IOException {
-        List<String> problems = new ArrayList<>();
-        ReplayReport report = Replay.of(recording)
-                .on(host)
-                .in(NodeDistribution.of(node.systemBundles()))
-                .with(bundle.path())
-                .leaveOut((registry, worker) ->
-                        worker(worker.name()).ifPresent(tested -> tested.added().forEach(registry::add)))
-                .compare(comparison)
-                .run(call -> difference(call).ifPresent(text -> {
-                    if (problems.size() < SHOWN) {
-                        problems.add(text);
-                    }
-                }));
-        if (report.calls() == 0) {
-            throw new AssertionError("nothing was replayed: there are no calls on record in " + recording);
-        } else if (!report.isAllSame()) {
-            throw new AssertionError(bundle + " does not respond as on record in " + recording + ":\n  "
-                    + String.join("\n  ", problems));
-        }
-        return report;
+        return new BundleReplay(host, node, members).run(recording, bundle, comparison);
     }
 
-    /** Describes the difference in one line; empty when the response equals the recorded one. */
-    private static Optional<String> difference(ReplayedCall call) {
-        return call.results().stream()
-                .filter(result -> result.verdict() != Verdict.SAME)
-                .findFirst()
-                .map(result -> "call " + MessageId.text(call.call().id()) + " of " + call.operation() + ", "
-                        + result.verdict().name().toLowerCase(Locale.ROOT).replace('_', ' ') + ": " + result.reason());
-    }
-
-    /** Stops the bundles and all workers. */
+    /** Stops the bundles and all workers, those in processes of their own too. */
     @Override
     public void close() throws IOException {
         pollers.close();
-        try {
-            node.close();
-        } finally {
-            for (TestedWorker each : others.values()) {
-                each.close();
-            }
-        }
+        CloseSteps steps = new CloseSteps();
+        members.values().forEach(each -> steps.attempt(each::close));
+        steps.finish();
     }
 }

@@ -1,8 +1,9 @@
 package io.waybill.testing;
 
 import io.waybill.api.admin.BundleInfo;
-import io.waybill.dispatch.HandlerSpec;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.BundleControl;
 import io.waybill.osgi.BundleStatus;
 import io.waybill.osgi.LoaderWatch;
@@ -21,47 +22,80 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 
-/** The worker of a test that has bundles, and its framework. One thread at a time; its creator closes it. */
-final class TestedNode implements AutoCloseable {
+/** A worker of a test in this JVM that has bundles, and its framework. One thread at a time; its creator closes it. */
+final class TestedNode implements TestedMember {
 
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(3);
 
-    private final Path directory;
-    private final String name;
-    private final Host watched;
-    private TestedWorker worker;
+    private final Path own;
+    private final Host on;
+    private final TestedWorker worker;
     private OsgiHost osgi;
+    private BundleJar last; // null until a bundle is installed
 
-    private TestedNode(Path directory, String name, Host watched) {
-        this.directory = directory;
-        this.name = name;
-        this.watched = watched;
+    private TestedNode(Path own, Host on, TestedWorker worker) {
+        this.own = own;
+        this.on = on;
+        this.worker = worker;
     }
 
     /**
-     * Starts a node without bundles of handlers, whose requests wait for them until it is ready.
+     * Starts a node with its bundles, or with those that an incarnation before it had installed. A first one that fails
+     * leaves no files. Requests wait for their handlers.
      *
-     * @param directory empty directory of the broker
-     * @param watched host of the worker's threads
-     * @param configurations settings of components by PID
+     * @param directory of the broker
+     * @throws AssertionError if a bundle does not become active
      */
-    static TestedNode start(Path directory, String name, Host watched, Map<String, Map<String, String>> configurations)
-            throws IOException {
-        TestedNode node = new TestedNode(directory, name, watched);
-        SystemBundles.copyTo(node.systemBundles());
-        Files.createDirectories(node.conf());
-        for (Map.Entry<String, Map<String, String>> each : configurations.entrySet()) {
-            node.configure(each.getKey(), each.getValue());
+    static TestedNode start(Path directory, String name, Host on, WorkerSetup setup) throws IOException {
+        Path own = prepare(directory, name, setup);
+        if (Files.exists(own.resolve("installed"))) {
+            return started(own, TestedWorker.join(directory, name, on, setup), on);
         }
+        try {
+            TestedNode node = started(own, TestedWorker.join(directory, name, on, setup), on);
+            node.installAll(setup.bundles());
+            return node;
+        } catch (AssertionError | IOException | RuntimeException e) {
+            new CloseSteps().attempt(() -> DirectoryTree.remove(own)).suppressIn(e);
+            throw e;
+        }
+    }
+
+    private static TestedNode started(Path own, TestedWorker worker, Host on) throws IOException {
+        TestedNode node = new TestedNode(own, on, worker);
         node.start();
         return node;
     }
 
-    private void start() throws IOException {
-        worker = TestedWorker.join(directory.resolve("home"), name, watched, true);
+    private void installAll(List<Path> bundles) throws IOException {
         try {
-            Path own = directory.resolve("node");
-            OsgiSettings settings = OsgiSettings.builder(systemBundles(), own.resolve("watched"), own, conf())
+            for (Path bundle : bundles) {
+                install(BundleJar.of(bundle, own));
+            }
+        } catch (AssertionError | IOException | RuntimeException e) {
+            new CloseSteps().attempt(this::close).suppressIn(e);
+            throw e;
+        }
+    }
+
+    /** Writes the files of a node, unless there are such; returns its directory. */
+    static Path prepare(Path directory, String name, WorkerSetup setup) throws IOException {
+        Path own = directory.resolve(name.equals(TestBroker.SERVER) ? "node" : "node-" + name);
+        if (Files.notExists(own)) {
+            SystemBundles.copyTo(own.resolve("system"));
+            Files.createDirectories(own.resolve("conf"));
+            for (Map.Entry<String, Map<String, String>> each :
+                    setup.configurations().entrySet()) {
+                configure(own, each.getKey(), each.getValue());
+            }
+        }
+        return own;
+    }
+
+    private void start() throws IOException {
+        try {
+            OsgiSettings settings = OsgiSettings.builder(
+                            systemBundles(), own.resolve("watched"), own, own.resolve("conf"))
                     .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.ACTIVATION_LIMIT_DEFAULT)
                     .build();
             osgi = OsgiHost.start(
@@ -78,15 +112,17 @@ final class TestedNode implements AutoCloseable {
     }
 
     Path systemBundles() {
-        return directory.resolve("bundles");
+        return own.resolve("system");
     }
 
-    private Path conf() {
-        return directory.resolve("node").resolve("conf");
-    }
-
-    TestedWorker worker() {
+    @Override
+    public TestedWorker here() {
         return worker;
+    }
+
+    /** Returns the bundle that was installed last. */
+    BundleJar last() {
+        return last;
     }
 
     BundleControl bundles() {
@@ -98,41 +134,48 @@ final class TestedNode implements AutoCloseable {
     }
 
     void configure(String pid, Map<String, String> settings) throws IOException {
+        configure(own, pid, settings);
+    }
+
+    private static void configure(Path own, String pid, Map<String, String> settings) throws IOException {
         Properties file = new Properties();
         settings.forEach(file::setProperty);
-        Path written = Files.createTempFile(directory, "settings", null);
+        Path written = Files.createTempFile(own, "settings", null);
         try (Writer to = Files.newBufferedWriter(written)) {
             file.store(to, null);
         }
-        Files.move(written, conf().resolve(pid + ".cfg"), StandardCopyOption.REPLACE_EXISTING);
+        Files.move(written, own.resolve("conf").resolve(pid + ".cfg"), StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /** @throws AssertionError if the bundle does not become active */
-    void install(BundleJar jar) throws IOException {
+    private void install(BundleJar jar) throws IOException {
         try {
             BundleStatus installed = osgi.bundles().install(jar.path());
             if (installed.state() != BundleInfo.State.ACTIVE) {
                 throw new AssertionError(
                         jar + " does not start: " + installed.problem().orElse("it is not active"));
             }
+            last = jar;
         } catch (BundleRefusedException e) {
             throw new AssertionError(jar + " does not start: " + e.getMessage(), e);
         }
     }
 
-    /** Stops in order, and starts again with the bundles and the test's handlers that it had. */
-    void restart() throws IOException {
+    @Override
+    public void restart() throws IOException {
         close();
-        List<HandlerSpec> added = worker.added();
+        worker.rejoin();
         start();
-        added.forEach(spec -> worker.handle(spec.keys().get(0), spec.handler()));
         worker.ready();
     }
 
     @Override
+    public void kill() {
+        worker.kill();
+    }
+
+    @Override
     public void close() throws IOException {
-        TestedWorker leaving = worker;
-        try (leaving) {
+        try (TestedWorker leaving = worker) {
             leaving.worker().drainRequests(); // requests that are read while the bundles stop would find no handler
             osgi.close();
         }

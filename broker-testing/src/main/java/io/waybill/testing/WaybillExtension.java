@@ -4,9 +4,6 @@ import io.waybill.host.DirectoryTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
@@ -35,40 +32,37 @@ public final class WaybillExtension implements BeforeEachCallback, AfterEachCall
     private static final ExtensionContext.Namespace NAMESPACE =
             ExtensionContext.Namespace.create(WaybillExtension.class);
 
-    private final Path bundle;
-    private final List<Path> others;
-    private final Map<String, Map<String, String>> configurations;
+    private final WorkerSetup server;
 
-    private WaybillExtension(Path bundle, List<Path> others, Map<String, Map<String, String>> configurations) {
-        this.bundle = bundle;
-        this.others = others;
-        this.configurations = configurations;
+    private WaybillExtension(WorkerSetup server) {
+        this.server = server;
     }
 
     /** @param bundle a jar, or a directory with the content of one, such as bnd's output in {@code target/classes} */
     public static WaybillExtension withBundle(Path bundle) {
-        return new WaybillExtension(bundle, List.of(), Map.of());
+        return with(WorkerSetup.of(bundle));
+    }
+
+    /** @param server setup of the worker with the bundle; the last of its bundles is the tested one */
+    public static WaybillExtension with(WorkerSetup server) {
+        return new WaybillExtension(server);
     }
 
     /** Adds a bundle that is installed before the tested one, after those that were added before. */
     public WaybillExtension after(Path other) {
-        List<Path> more = new ArrayList<>(others);
-        more.add(other);
-        return new WaybillExtension(bundle, more, configurations);
+        return with(server.after(other));
     }
 
     /** Adds the settings of a component, which has them when it starts; see {@link TestBroker#configure}. */
     public WaybillExtension configured(String pid, Map<String, String> settings) {
-        Map<String, Map<String, String>> more = new HashMap<>(configurations);
-        more.put(pid, settings);
-        return new WaybillExtension(bundle, others, more);
+        return with(server.configured(pid, settings));
     }
 
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
         Path directory = Files.createTempDirectory("waybill-test-");
         context.getStore(NAMESPACE).put(Path.class, directory); // removed afterwards, even if the start fails
-        context.getStore(NAMESPACE).put(TestBroker.class, TestBroker.start(directory, bundle, others, configurations));
+        context.getStore(NAMESPACE).put(TestBroker.class, TestBroker.start(directory, server));
     }
 
     @Override

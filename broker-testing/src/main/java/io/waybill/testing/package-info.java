@@ -5,6 +5,7 @@
  * <ul>
  *   <li>{@link io.waybill.testing.WaybillExtension} in a test
  *   <li>{@link io.waybill.testing.TestBroker} for its operations
+ *   <li>{@link io.waybill.testing.WorkerSetup} for other workers, with bundles or in processes of their own
  * </ul>
  */
 package io.waybill.testing;

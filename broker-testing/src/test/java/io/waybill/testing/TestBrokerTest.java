@@ -4,11 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Caller;
+import io.waybill.api.Message;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Delivery;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.host.Host;
 import io.waybill.replay.ReplayReport;
 import io.waybill.testing.configured.Greeting;
 import io.waybill.testing.core.Waits;
@@ -19,6 +25,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -209,7 +217,96 @@ class TestBrokerTest {
                 assertThat(response.value()).isEqualTo(Value.of(3));
             }
             assertThatThrownBy(() -> broker.handle("fourth", "text.test", (message, outbox) -> {}))
-                    .hasMessage("the workers of this test are server and [caller, third], not fourth");
+                    .hasMessage("the workers of this test are [server, caller, third], not fourth");
+        }
+    }
+
+    @Test
+    void losesNoCallWhileAJoinedWorkerRestarts() throws Exception {
+        try (TestBroker broker = start(PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars))) {
+            Caller before = broker.join("third");
+            broker.handle("third", "text.test", (message, outbox) -> outbox.respond(Value.of(3)));
+            Traffic traffic = Traffic.start(
+                    Host.real(),
+                    broker.caller(),
+                    () -> Request.operation("third", "text.test"),
+                    response -> response.value().equals(Value.of(3)),
+                    Duration.ofSeconds(60));
+            traffic.awaitMore(100);
+            broker.restart("third");
+            traffic.awaitMore(100);
+            TrafficOutcome outcome = traffic.end();
+            assertThat(outcome.firstProblems()).isEmpty();
+            assertThat(outcome.responded()).isEqualTo(outcome.calls());
+            try (Response response = broker.caller("third").call(count(broker, "to be"))) {
+                assertThat(response.int64("words")).isEqualTo(2);
+            }
+            assertThatThrownBy(() -> before.call(count(broker, "to be")))
+                    .as("the caller of the incarnation before")
+                    .isInstanceOf(CallException.class);
+        }
+    }
+
+    /** Runs again what its first incarnation had begun, and did not complete before it left. */
+    @Delivery(Delivery.AT_LEAST_ONCE)
+    private static final class Later implements MessageHandler {
+
+        private final CountDownLatch begun = new CountDownLatch(1);
+
+        @Override
+        public void handle(Message message, Outbox outbox) {
+            if (message.isRedelivery()) {
+                outbox.respond(Value.of("begun before"));
+            } else {
+                outbox.later();
+                begun.countDown();
+            }
+        }
+    }
+
+    @Test
+    void keepsTheDeliveryThatAHandlerDeclares() throws Exception {
+        try (TestBroker broker = start(PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars))) {
+            broker.join("third");
+            Later handler = new Later();
+            broker.handle("third", "text.later", handler);
+            CompletableFuture<Response> call = broker.caller()
+                    .callAsync(Request.operation("third", "text.later").timeout(Duration.ofSeconds(60)));
+            handler.begun.await();
+            broker.restart("third");
+            try (Response response = call.get()) {
+                assertThat(response.value()).isEqualTo(Value.of("begun before"));
+            }
+        }
+    }
+
+    @Test
+    void hasNodesWithBundlesOfTheirOwn() throws Exception {
+        Path greeting = PackedBundles.of(Greeting.class, "1.0.0", jars, "org.acme.greeting");
+        try (TestBroker broker = start(PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars))) {
+            Path empty = Files.createDirectory(directory.resolve("classes"));
+            assertThatThrownBy(() -> broker.join("other", WorkerSetup.of(greeting, empty)))
+                    .hasMessageContaining("is no bundle");
+            WorkerSetup setup = WorkerSetup.of(greeting).configured(Greeting.class.getName(), Map.of("text", "hello"));
+            Caller other = broker.join("other", setup);
+            try (Response response = other.call(count(broker, "to be"))) {
+                assertThat(response.int64("words")).isEqualTo(2);
+            }
+            for (int incarnation = 1; incarnation <= 2; incarnation++) {
+                try (Response response = broker.caller().call(Request.operation("other", "greeting.say"))) {
+                    assertThat(response.text("text")).isEqualTo("hello");
+                }
+                broker.restart("other");
+            }
+            assertThat(broker.assertReplays(broker.home()).calls())
+                    .as("calls to the tested bundle")
+                    .isOne();
+            assertThatThrownBy(() -> broker.caller().call(Request.operation("other", "text.count")))
+                    .as("a call for the bundle of the first node")
+                    .isInstanceOf(CallException.class);
+            assertThatThrownBy(() -> broker.call(broker.request("greeting.say")))
+                    .as("a call for the bundle of the other node")
+                    .isInstanceOf(CallException.class);
         }
     }
 

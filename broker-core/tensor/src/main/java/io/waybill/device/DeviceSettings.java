@@ -185,7 +185,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
      *
      * @throws IllegalArgumentException when they can't be parsed
      */
-    static DeviceSettings ofPublished(Map<String, String> published) {
+    public static DeviceSettings ofPublished(Map<String, String> published) {
         return new DeviceSettings(
                 parseDevices(published.getOrDefault(DEVICES, NOTHING)),
                 parseMaps(published.getOrDefault(MAPS, NOTHING)));
