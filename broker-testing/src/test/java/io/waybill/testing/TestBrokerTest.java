@@ -32,6 +32,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A good bundle passes all that the kit asserts; of each kind of bad one, what is said of it. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
@@ -221,24 +223,26 @@ class TestBrokerTest {
         }
     }
 
-    @Test
-    void losesNoCallWhileAJoinedWorkerRestarts() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"third", TestBroker.SERVER})
+    void losesNoCallWhileAWorkerRestarts(String worker) throws Exception {
         try (TestBroker broker = start(PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars))) {
-            Caller before = broker.join("third");
-            broker.handle("third", "text.test", (message, outbox) -> outbox.respond(Value.of(3)));
+            broker.join("third");
+            Caller before = broker.caller(worker);
+            broker.handle(worker, "text.test", (message, outbox) -> outbox.respond(Value.of(3)));
             Traffic traffic = Traffic.start(
                     Host.real(),
                     broker.caller(),
-                    () -> Request.operation("third", "text.test"),
+                    () -> Request.operation(worker, "text.test"),
                     response -> response.value().equals(Value.of(3)),
                     Duration.ofSeconds(60));
             traffic.awaitMore(100);
-            broker.restart("third");
+            broker.restart(worker);
             traffic.awaitMore(100);
             TrafficOutcome outcome = traffic.end();
             assertThat(outcome.firstProblems()).isEmpty();
             assertThat(outcome.responded()).isEqualTo(outcome.calls());
-            try (Response response = broker.caller("third").call(count(broker, "to be"))) {
+            try (Response response = broker.caller(worker).call(count(broker, "to be"))) {
                 assertThat(response.int64("words")).isEqualTo(2);
             }
             assertThatThrownBy(() -> before.call(count(broker, "to be")))
