@@ -56,7 +56,11 @@ public final class DepartedWorkers {
     /** Name of the worker that commands join to call; with {@code -2} and so on while it is in use. */
     public static final String COMMAND_WORKER = "cli";
 
-    private static final Pattern COMMAND_WORKERS = Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?");
+    /** Name of the worker that sends failed calls again: its journal is the record of which ones it has sent. */
+    public static final String RESENDING_WORKER = COMMAND_WORKER + "-resend";
+
+    private static final Pattern COMMAND_WORKERS =
+            Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?|" + RESENDING_WORKER);
     private static final int MAX_ENTRIES = 1000;
 
     private final Home home;

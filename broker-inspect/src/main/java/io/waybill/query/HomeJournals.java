@@ -218,7 +218,7 @@ public final class HomeJournals implements StoredMessages {
     }
 
     /** Returns the request with an id and its outcome, by the index; empty if there is none. */
-    Optional<StoredCall> find(long id) throws IOException {
+    public Optional<StoredCall> find(long id) throws IOException {
         refresh();
         return new JournalLinks(journals, progress).find(id);
     }

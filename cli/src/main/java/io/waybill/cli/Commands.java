@@ -8,6 +8,7 @@ import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.ErrorLines;
 import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.dead.DeadCommand;
 import io.waybill.cli.doctor.DoctorCommand;
 import io.waybill.cli.journal.JournalCommand;
 import io.waybill.cli.lifecycle.ReloadCommand;
@@ -58,6 +59,7 @@ public final class Commands {
         ALL.put("rrefs", RRefsCommand::new);
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);
+        ALL.put("dead", DeadCommand::new);
         ALL.put("replay", ReplayCommand::new);
         ALL.put("bench", BenchCommand::line);
         ALL.put("doctor", DoctorCommand::new);

@@ -27,7 +27,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** Response of a call, shown to the user. For one use, while the response is open. */
-final class CallResult {
+public final class CallResult {
 
     private static final int SHOWN_BYTES = 256;
     private static final String TRACEBACK = "Traceback (most recent call last):";
@@ -48,7 +48,7 @@ final class CallResult {
      * @param to the worker that was called
      * @throws CommandFailedException if it is the error of a Python function, which arrives as an ordinary response
      */
-    static CallResult of(Response response, long tookNs, String to) throws CommandFailedException {
+    public static CallResult of(Response response, long tookNs, String to) throws CommandFailedException {
         Optional<Value> value = valueOf(response);
         if (response.type() == MessageType.PYTHON_RET
                 && value.isPresent()

@@ -17,6 +17,7 @@ import io.waybill.home.PeerState;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
+import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
 import io.waybill.query.DepartedWorkers;
 import io.waybill.tensor.segment.TensorConfig;
@@ -51,27 +52,35 @@ public final class CallingWorker implements AutoCloseable {
     }
 
     public static CallingWorker join(Home home) throws IOException {
-        Host host = home.host();
-        WorkerSettings settings = WorkerSettings.builder()
-                .role(WorkerSettings.Role.CALLS_ONLY)
-                .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
-                .tensors(TENSORS)
-                .archive(ArchiveSettings.DEFAULTS)
-                .build();
-        JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
         for (int n = 1; ; n++) {
-            String name = n == 1 ? NAME : NAME + "-" + n;
             try {
-                HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
-                Worker worker = Worker.join(home, name, options, settings, none);
-                worker.ready(Map.of());
-                return new CallingWorker(worker);
+                return joinAs(n == 1 ? NAME : NAME + "-" + n, home, Durability.PROCESS);
             } catch (NameTakenException e) {
                 if (n == MAX_AT_ONCE) {
                     throw e;
                 }
             }
         }
+    }
+
+    /**
+     * Joins under this name alone.
+     *
+     * @throws NameTakenException while another process has it
+     */
+    public static CallingWorker joinAs(String name, Home home, Durability durability) throws IOException {
+        Host host = home.host();
+        WorkerSettings settings = WorkerSettings.builder()
+                .role(WorkerSettings.Role.CALLS_ONLY)
+                .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES).withDurability(durability))
+                .tensors(TENSORS)
+                .archive(ArchiveSettings.DEFAULTS)
+                .build();
+        JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
+        HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Worker worker = Worker.join(home, name, options, settings, none);
+        worker.ready(Map.of());
+        return new CallingWorker(worker);
     }
 
     /**
@@ -92,7 +101,7 @@ public final class CallingWorker implements AutoCloseable {
     }
 
     /** Returns the current state of a worker in its home; empty if it is unknown, or the home can't be read. */
-    Optional<Peer> peer(String to) {
+    public Optional<Peer> peer(String to) {
         try (Membership membership = Membership.present(worker.directory().home())) {
             membership.refresh();
             return membership.find(to);

@@ -28,14 +28,15 @@ import java.util.stream.Stream;
  * @param operation the requested operation; null for a request of a type
  * @param words the arguments as the user wrote them
  */
-record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
+public record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
 
     /** Length of names from which a record may lack some, because it is nearly full. */
     private static final int FULL_RECORD = Served.MAX_NAME_BYTES / 4 * 3;
 
     private static final Duration DESCRIPTION_LIMIT = Duration.ofSeconds(5);
 
-    CommandFailedException explained(CallException failure) {
+    /** Returns the failure with the text for the user. */
+    public CommandFailedException explained(CallException failure) {
         Optional<Peer> callee = caller.peer(to);
         String text = named(failure.getMessage(), callee);
         text += typed(failure) + described(failure);

@@ -17,19 +17,19 @@ import java.util.Map;
  * Tensors of a call's {@code .npy} files, each read once, directly into memory from which it is sent. For one thread.
  * Its creator closes it.
  */
-final class NpyTensors implements TensorFiles, AutoCloseable {
+public final class NpyTensors implements TensorFiles, AutoCloseable {
 
     private static final Tensor NOT_READ = Tensor.contiguous(DType.UINT8, new long[] {0}, EmptyStorage.INSTANCE);
 
     private final TensorBuffers buffers;
     private final Map<Path, Tensor> read = new HashMap<>();
 
-    NpyTensors(TensorBuffers buffers) {
+    public NpyTensors(TensorBuffers buffers) {
         this.buffers = buffers;
     }
 
     /** Returns a reader that only checks the files: errors must be reported before any action. */
-    static TensorFiles checked() {
+    public static TensorFiles checked() {
         return file -> {
             try {
                 Npy.check(path(file));

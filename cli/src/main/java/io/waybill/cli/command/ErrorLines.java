@@ -21,7 +21,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 public final class ErrorLines implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
     /** Exit code of a command that failed. */
-    static final int FAILED = ExitCode.SOFTWARE;
+    public static final int FAILED = ExitCode.SOFTWARE;
     /** Exit code of a command with wrong options or arguments. */
     public static final int USAGE = ExitCode.USAGE;
 
@@ -64,7 +64,8 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
         return USAGE;
     }
 
-    private static void print(CommandLine command, String line) {
+    /** Prints the line of a command that goes on, or ends with its own exit code. */
+    public static void print(CommandLine command, String line) {
         String name = command.getCommandSpec().qualifiedName();
         command.getErr().println(name + ": " + Printable.oneLine(line));
         command.getErr().flush();

@@ -10,12 +10,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** Writes the outcome of a call as JSON, with the same fields in all commands. Stateless. */
-final class CallJson {
+public final class CallJson {
 
     private CallJson() {}
 
     /** Writes the fields of an open object. */
-    static void outcome(StoredCall call, JsonGenerator json) throws IOException {
+    public static void outcome(StoredCall call, JsonGenerator json) throws IOException {
         json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
         if (call.tookNs().isPresent()) {
             json.writeNumberField("took_ns", call.tookNs().get());

@@ -23,16 +23,16 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Writes records as JSON. Times are in UTC, ids in their usual text form. */
-final class RecordJson {
+public final class RecordJson {
 
     private final StoredMessages journals;
 
-    RecordJson(StoredMessages journals) {
+    public RecordJson(StoredMessages journals) {
         this.journals = journals;
     }
 
     /** Writes the fields of an open object. */
-    void fields(StoredRecord record, JsonGenerator json) throws IOException {
+    public void fields(StoredRecord record, JsonGenerator json) throws IOException {
         json.writeStringField("id", MessageId.text(record.id()));
         json.writeStringField("type", record.type().name());
         json.writeNumberField("from", record.from());

@@ -22,7 +22,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Output of {@code journal show} for one message. */
-final class ShownMessage {
+public final class ShownMessage {
 
     private static final int MAX_PAYLOAD_CHARS = 4000;
     private static final Pattern NODE = Pattern.compile("Error on Node ([0-9]{1,5}): ");
@@ -30,12 +30,12 @@ final class ShownMessage {
     private final StoredMessages journals;
     private final FoundMessage message;
 
-    ShownMessage(StoredMessages journals, FoundMessage message) {
+    public ShownMessage(StoredMessages journals, FoundMessage message) {
         this.journals = journals;
         this.message = message;
     }
 
-    void print(PrintWriter out) throws IOException {
+    public void print(PrintWriter out) throws IOException {
         out.println("message " + MessageId.text(message.id()));
         if (message.request().isPresent()) {
             print("request", message.request().get(), message.requestPayload().orElseThrow(), out);
@@ -188,8 +188,14 @@ final class ShownMessage {
     }
 
     void writeJson(JsonGenerator json) throws IOException {
-        RecordJson records = new RecordJson(journals);
         json.writeStartObject();
+        fields(json);
+        json.writeEndObject();
+    }
+
+    /** Writes the fields of an open object. */
+    public void fields(JsonGenerator json) throws IOException {
+        RecordJson records = new RecordJson(journals);
         json.writeStringField("id", MessageId.text(message.id()));
         if (message.call().isPresent()) {
             CallJson.outcome(message.call().get(), json);
@@ -203,7 +209,6 @@ final class ShownMessage {
             json.writeString(note);
         }
         json.writeEndArray();
-        json.writeEndObject();
     }
 
     private static void part(

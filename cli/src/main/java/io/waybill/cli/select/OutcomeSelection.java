@@ -73,7 +73,8 @@ public final class OutcomeSelection {
         }
     }
 
-    private static ErrorCode codeNamed(String name) throws UsageException {
+    /** Parses the name of a code, in letters of any case. */
+    public static ErrorCode codeNamed(String name) throws UsageException {
         try {
             return ErrorCode.valueOf(name.toUpperCase(Locale.ROOT));
         } catch (IllegalArgumentException e) {

@@ -36,7 +36,8 @@ public final class SelectionOptions {
         return messages.addTo(filter, clock);
     }
 
-    private static int workerId(StoredMessages journals, String nameOrId) throws CommandFailedException {
+    /** Returns the id of a worker with a journal, by its name or id. */
+    public static int workerId(StoredMessages journals, String nameOrId) throws CommandFailedException {
         return journals.worker(nameOrId)
                 .map(WorkerInfo::id)
                 .orElseThrow(() -> new CommandFailedException(
