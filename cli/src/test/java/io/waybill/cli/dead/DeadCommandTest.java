@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.waybill.api.CallException;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.context.CallContext;
@@ -14,6 +16,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.dead.FailingHome.Ran;
+import io.waybill.query.DepartedWorkers;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.ByteArrayInputStream;
@@ -24,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -279,5 +283,20 @@ class DeadCommandTest {
                     .contains("expected its tensors on record: tensor 0 of the request " + id, "not archived");
             assertThat(home.requests("stock.take")).isEqualTo(1);
         }
+    }
+
+    @Test
+    void refusesWhatBelongsToItsCaller() throws IOException {
+        ByteBuffer none = ByteBuffer.allocate(0);
+        try (RRef created = home.app.rpc().remote("ps0", new Invocation("test::seven", List.of(), Map.of()))) {
+            MessageType type = MessageType.userRequest(0x42);
+            String id = home.failed(Request.raw("ps0", type, none, List.of(), List.of(created)));
+            assertThat(refused("dead", "resend", id)).contains("found remote references, which belong to its caller");
+        }
+        String id = home.failed(Request.raw("ps0", MessageType.BACKWARD_AUTOGRAD_REQ, none, List.of()));
+        assertThat(refused("dead", "resend", id)).contains("found BACKWARD_AUTOGRAD_REQ, which only its caller can send");
+        assertThat(home.ended(0, "journal", "list", "--from", DepartedWorkers.RESENDING_WORKER).err())
+                .as("what was sent")
+                .contains("No call on record matches.");
     }
 }

@@ -12,6 +12,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
@@ -81,6 +82,7 @@ final class FailingHome implements AutoCloseable {
         add(handlers, "orders.pay", this::pay, ORDERS);
         add(handlers, "orders.outer", this::outer, ORDERS);
         add(handlers, "0x142", this::raw, ORDERS);
+        add(handlers, "0x100", (message, outbox) -> outbox.respond(Value.of(7)), ORDERS);
         add(handlers, "stock.take", this::take, STOCK);
         ps0 = join("ps0", WorkerSettings.defaults(), handlers);
     }

@@ -151,5 +151,8 @@ class ResendOnceTest {
                 .contains(DepartedWorkers.RESENDING_WORKER, "is kept: the record of what commands did");
         home.ended(1, "dead", "resend", id);
         assertThat(home.requests("orders.pay")).isEqualTo(2);
+        assertThat(home.ended(0, "workers", "--all", "--json").json().get(0).findValuesAsText("durability"))
+                .as("of app, ps0 and the worker whose requests must outlive a power cut")
+                .containsExactly("process", "process", "each");
     }
 }
