@@ -1,10 +1,13 @@
 package io.waybill.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.ControlJson;
@@ -22,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +48,7 @@ class JsonConventionTest {
     @TempDir
     Path directory;
 
+    private final AtomicBoolean hasFailed = new AtomicBoolean();
     private Worker server;
     private String call;
 
@@ -52,10 +57,16 @@ class JsonConventionTest {
         Path home = directory.resolve("home");
         server = Waybill.connect(home, "ps0")
                 .with("text.count", (message, outbox) -> outbox.response().int64("words", 2))
+                .with("text.once", (message, outbox) -> {
+                    if (!hasFailed.getAndSet(true)) {
+                        throw new IllegalStateException("at first");
+                    }
+                    outbox.response();
+                })
                 .join();
         try (Worker client = Waybill.connect(home, "client").join();
                 var response = client.call(Request.operation("ps0", "text.count"))) {
-            call = io.waybill.api.MessageId.text(response.id());
+            call = MessageId.text(response.id());
         }
     }
 
@@ -130,6 +141,19 @@ class JsonConventionTest {
     @Test
     void holdsForCalls() throws IOException {
         namesAndTimesOf("call", "--to", "ps0", "text.count", "text=to be", "--json");
+    }
+
+    @Test
+    void holdsForFailedCalls() throws IOException {
+        String failed;
+        try (Worker client = Waybill.connect(directory.resolve("home"), "client").join()) {
+            CallException failure =
+                    catchThrowableOfType(CallException.class, () -> client.call(Request.operation("ps0", "text.once")));
+            failed = MessageId.text(failure.messageId());
+        }
+        assertThat(namesAndTimesOf("dead", "resend", failed, "--json")).isEmpty();
+        assertThat(namesAndTimesOf("dead", "list", "--all", "--json")).contains("sent");
+        assertThat(namesAndTimesOf("dead", "show", failed, "--json")).contains("sent", "begun");
     }
 
     @Test
