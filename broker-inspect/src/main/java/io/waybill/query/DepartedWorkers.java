@@ -59,8 +59,7 @@ public final class DepartedWorkers {
     /** Name of the worker that sends failed calls again: its journal is the record of which ones it has sent. */
     public static final String RESENDING_WORKER = COMMAND_WORKER + "-resend";
 
-    private static final Pattern COMMAND_WORKERS =
-            Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?|" + RESENDING_WORKER);
+    private static final Pattern COMMAND_WORKERS = Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?|" + RESENDING_WORKER);
     private static final int MAX_ENTRIES = 1000;
 
     private final Home home;

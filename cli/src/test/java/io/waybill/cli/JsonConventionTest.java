@@ -146,7 +146,8 @@ class JsonConventionTest {
     @Test
     void holdsForFailedCalls() throws IOException {
         String failed;
-        try (Worker client = Waybill.connect(directory.resolve("home"), "client").join()) {
+        try (Worker client =
+                Waybill.connect(directory.resolve("home"), "client").join()) {
             CallException failure =
                     catchThrowableOfType(CallException.class, () -> client.call(Request.operation("ps0", "text.once")));
             failed = MessageId.text(failure.messageId());

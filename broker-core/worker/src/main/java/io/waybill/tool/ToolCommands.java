@@ -28,6 +28,7 @@ public final class ToolCommands implements AutoCloseable {
             "bundle",
             "call",
             "completion",
+            "dead",
             "demo",
             "doctor",
             "help",

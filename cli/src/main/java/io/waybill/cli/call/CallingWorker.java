@@ -72,7 +72,9 @@ public final class CallingWorker implements AutoCloseable {
         Host host = home.host();
         WorkerSettings settings = WorkerSettings.builder()
                 .role(WorkerSettings.Role.CALLS_ONLY)
-                .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES).withDurability(durability))
+                .journal(JournalSettings.defaults()
+                        .withReserveBytes(RESERVE_BYTES)
+                        .withDurability(durability))
                 .tensors(TENSORS)
                 .archive(ArchiveSettings.DEFAULTS)
                 .build();

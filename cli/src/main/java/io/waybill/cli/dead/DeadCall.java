@@ -43,7 +43,8 @@ record DeadCall(StoredCall call, Optional<Long> repeated, int attempt, List<Stor
     /** Returns whether a bundle responded that has this name and version; null for any. */
     boolean isOf(String bundle, String version) {
         Optional<Responder> by = call.notes().responder();
-        return (bundle == null || by.filter(found -> found.name().equals(bundle)).isPresent())
+        return (bundle == null
+                        || by.filter(found -> found.name().equals(bundle)).isPresent())
                 && (version == null
                         || by.filter(found -> found.version().equals(version)).isPresent());
     }

@@ -32,10 +32,7 @@ import picocli.CommandLine.ParentCommand;
         mixinStandardHelpOptions = true,
         name = "list",
         header = "Lists failed calls that were not sent again, the newest last.",
-        description = {
-            "",
-            "Calls that handlers made are left out: the call to the handler is what one sends again.",
-            ""
+        description = {"", "Calls that handlers made are left out: the call to the handler is what one sends again.", ""
         },
         footer = {
             "",
@@ -123,8 +120,8 @@ final class ListDeadCommand implements Callable<Integer> {
                 StandardOutput.requireOpen(surroundings.out());
             }
         } else {
-            Table table = new Table(
-                    "SENT", "ID", "FROM", "TO", "OPERATION", "OUTCOME", "BUNDLE", "ATTEMPT", "SENT AGAIN");
+            Table table =
+                    new Table("SENT", "ID", "FROM", "TO", "OPERATION", "OUTCOME", "BUNDLE", "ATTEMPT", "SENT AGAIN");
             calls.forEach(call -> row(call, journals, table));
             table.print(surroundings.out());
             surroundings.out().flush();

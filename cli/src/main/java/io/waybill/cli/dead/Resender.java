@@ -88,11 +88,7 @@ final class Resender implements Closeable {
         Shelf shelf = null;
         try { // behind the join: what a command sent that had the name before is in the journal now
             shelf = Shelf.open(home, new ScanProgress(surroundings));
-            return new Resender(
-                    surroundings,
-                    caller,
-                    shelf,
-                    HomeRecording.open(home.path(), home.host()));
+            return new Resender(surroundings, caller, shelf, HomeRecording.open(home.path(), home.host()));
         } catch (IOException | RuntimeException e) {
             CloseSteps steps = new CloseSteps().attempt(caller::close);
             if (shelf != null) {
@@ -137,8 +133,8 @@ final class Resender implements Closeable {
             String id = MessageId.text(repeat.get().request().id());
             String next =
                     repeat.get().errorCode().isPresent() ? "waybill dead resend " + id : "waybill journal show " + id;
-            throw new CommandFailedException("expected a call that was not sent again, found " + DeadCall.text(repeat.get())
-                    + ", which repeats it: " + next + ", or give --again");
+            throw new CommandFailedException("expected a call that was not sent again, found "
+                    + DeadCall.text(repeat.get()) + ", which repeats it: " + next + ", or give --again");
         }
         if (dead.isNested() && !options.nested) {
             throw new CommandFailedException("expected a call from outside of a handler, found that the handler of "
@@ -151,7 +147,8 @@ final class Resender implements Closeable {
         String to = shelf.journals().nameOf(dead.call().request().to());
         Optional<Peer> peer = caller.peer(to);
         if (peer.isEmpty() || !peer.get().state().isThere()) {
-            String found = peer.map(gone -> gone.state().name().toLowerCase(Locale.ROOT)).orElse("unknown");
+            String found = peer.map(gone -> gone.state().name().toLowerCase(Locale.ROOT))
+                    .orElse("unknown");
             throw new CommandFailedException("expected its callee, worker " + to + ", to run, found it " + found
                     + "; start it: waybill node --name " + to);
         }
@@ -167,15 +164,16 @@ final class Resender implements Closeable {
                 || type == MessageType.PYTHON_CALL
                 || type == MessageType.CONTROL_CALL;
         if (!isByName && !isOfUser) {
-            throw new CommandFailedException(
-                    "expected a call by name or of a type of users, found " + type + ", which only its caller can send");
+            throw new CommandFailedException("expected a call by name or of a type of users, found " + type
+                    + ", which only its caller can send");
         }
         if (record.hasReferences()) {
             throw new CommandFailedException(
                     "expected arguments that are values, found remote references, which belong to its caller");
         }
         if (isOfUser && !options.edits.isEmpty()) {
-            throw new CommandFailedException("expected a call by name for --edit, found " + type + ", which has no fields");
+            throw new CommandFailedException(
+                    "expected a call by name for --edit, found " + type + ", which has no fields");
         }
     }
 
@@ -225,7 +223,12 @@ final class Resender implements Closeable {
             shelf.addRepeat(id, response.id());
             return responded(id, response, host.clock().monotonicNs() - sinceNs, request.to());
         } catch (CallException e) {
-            String text = new FailedCall(caller, request.to(), request, dead.call().operation().orElse(null), List.of())
+            String text = new FailedCall(
+                            caller,
+                            request.to(),
+                            request,
+                            dead.call().operation().orElse(null),
+                            List.of())
                     .explained(e)
                     .getMessage();
             if (!shelf.addRepeat(id, e.messageId())) {

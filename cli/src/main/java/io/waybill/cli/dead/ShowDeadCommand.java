@@ -50,8 +50,8 @@ final class ShowDeadCommand implements Callable<Integer> {
         ScanProgress watched = new ScanProgress(surroundings);
         try (Shelf shelf = Shelf.open(home.openExisting(surroundings, Host.real()), watched)) {
             DeadCall found = shelf.failed(message);
-            ShownMessage shown = new ShownMessage(
-                    shelf.journals(), shelf.journals().show(message, StoredMessages.Effort.INDEX));
+            ShownMessage shown =
+                    new ShownMessage(shelf.journals(), shelf.journals().show(message, StoredMessages.Effort.INDEX));
             watched.done();
             if (json) {
                 Json.print(surroundings.out(), content -> {

@@ -139,7 +139,8 @@ class DeadCommandTest {
         assertThat(listed("--code", "REFUSED")).containsExactly(refused);
         assertThat(listed("--bundle", "org.acme.stock")).as("of the bundle").containsExactly(take);
         assertThat(listed("--bundle-version", "1.0.0")).as("of the version").containsExactly(pay, refused, raw);
-        assertThat(listed("--bundle", "org.acme.stock", "--bundle-version", "1.0.0")).isEmpty();
+        assertThat(listed("--bundle", "org.acme.stock", "--bundle-version", "1.0.0"))
+                .isEmpty();
         assertThat(listed("--where", "amount=-5")).containsExactly(refused);
         assertThat(listed("--until", "1h")).isEmpty();
         assertThat(listed("--since", "1h", "--limit", "2")).containsExactly(take, raw);
@@ -162,8 +163,9 @@ class DeadCommandTest {
         JsonNode result = sent.json().get(0);
         assertThat(result.get("id").asText()).isEqualTo(id);
         assertThat(result.get("outcome").asText()).isEqualTo("ok");
-        assertThat(home.runs).containsExactly(
-                "pay 5 note=first tenant=blue repeats=none", "pay 5 note=first tenant=blue repeats=" + id);
+        assertThat(home.runs)
+                .containsExactly(
+                        "pay 5 note=first tenant=blue repeats=none", "pay 5 note=first tenant=blue repeats=" + id);
 
         assertThat(listed()).as("what waits").isEmpty();
         JsonNode call = home.ended(0, "dead", "list", "--all", "--json").json().get(0);
@@ -172,7 +174,10 @@ class DeadCommandTest {
         assertThat(call.get("resent").get(0).get("outcome").asText()).isEqualTo("ok");
         assertThat(home.ended(0, "dead", "show", id).out())
                 .contains(
-                        "amount=5", "the till is broken", "bundle   org.acme.orders 1.0.0", "sent again as " + repeat + " ok, ");
+                        "amount=5",
+                        "the till is broken",
+                        "bundle   org.acme.orders 1.0.0",
+                        "sent again as " + repeat + " ok, ");
         assertThat(home.ended(0, "dead", "show", id, "--json").json().get(0).get("resent"))
                 .hasSize(1);
     }
@@ -188,7 +193,8 @@ class DeadCommandTest {
         JsonNode last = home.ended(0, "dead", "show", second, "--json").json().get(0);
         assertThat(last.get("attempt").asInt()).isEqualTo(2);
         assertThat(last.get("repeats").asText()).isEqualTo(id);
-        assertThat(home.ended(2, "dead", "resend", second, "--edit", "amount:=oops").err())
+        assertThat(home.ended(2, "dead", "resend", second, "--edit", "amount:=oops")
+                        .err())
                 .contains("--edit 'amount:=oops': expected a number");
         assertThat(home.ended(2, "dead", "resend", second, "--edit", "17").err())
                 .contains("--edit takes FIELD:=VALUE");
@@ -200,11 +206,12 @@ class DeadCommandTest {
         String small = home.failed(take(home.app, 10));
         String large = home.failed(take(home.app, LARGE));
         String raw = home.failed(raw("as it was"));
-        Waits.until("the tensor is archived", () -> home.run("journal", "show", large, "--json")
-                .out()
-                .contains("\"archive\""));
+        Waits.until(
+                "the tensor is archived",
+                () -> home.run("journal", "show", large, "--json").out().contains("\"archive\""));
         home.isBroken = false;
-        assertThat(home.ended(0, "dead", "resend", small, large, raw).out().lines()).hasSize(3);
+        assertThat(home.ended(0, "dead", "resend", small, large, raw).out().lines())
+                .hasSize(3);
         assertThat(home.runs.subList(3, 6)).isEqualTo(home.runs.subList(0, 3));
         assertThat(refused("dead", "resend", raw, "--again", "--edit", "a:=1"))
                 .contains("expected a call by name for --edit, found USER_0X42_CALL");
@@ -232,14 +239,17 @@ class DeadCommandTest {
         try (Response response = home.app.call(FailingHome.pay(5))) {
             ok = MessageId.text(response.id());
         }
-        assertThat(refused("dead", "resend", ok)).contains(ok + " is not sent again: expected a failed call, found that");
+        assertThat(refused("dead", "resend", ok))
+                .contains(ok + " is not sent again: expected a failed call, found that");
         assertThat(refused("dead", "show", ok)).contains("got its response");
         assertThat(refused("dead", "resend", "5.77")).contains("found no request on record");
         assertThat(home.ended(2, "dead", "resend", "x").err()).contains("--help");
         home.isHeld = true;
         CompletableFuture<Response> held = home.app.callAsync(FailingHome.pay(6));
         Waits.until("it is in the handler", () -> home.runs.size() == 2);
-        String inFlight = home.ended(0, "journal", "list", "--outcome", "none", "--json").ids().get(0);
+        String inFlight = home.ended(0, "journal", "list", "--outcome", "none", "--json")
+                .ids()
+                .get(0);
         assertThat(refused("dead", "resend", inFlight)).contains("has no outcome yet");
         assertThat(listed()).as("no call has failed").isEmpty();
         home.isHeld = false;
@@ -253,7 +263,8 @@ class DeadCommandTest {
         assertThat(listed()).containsExactly(outer);
         List<String> both = listed("--nested");
         assertThat(both).hasSize(2).contains(outer);
-        String nested = both.stream().filter(id -> !id.equals(outer)).findFirst().orElseThrow();
+        String nested =
+                both.stream().filter(id -> !id.equals(outer)).findFirst().orElseThrow();
         assertThat(refused("dead", "resend", nested)).contains("the handler of " + outer + " made it", "--nested");
         home.isBroken = false;
         home.ended(0, "dead", "resend", nested, "--nested", "--edit", "amount:=1");
@@ -261,7 +272,8 @@ class DeadCommandTest {
         assertThat(home.ended(1, "dead", "resend", outer).err())
                 .as("its handler passes the context on, and repeats nothing by that")
                 .contains("no amount below zero", "[HANDLER_FAILED]");
-        assertThat(home.ended(0, "dead", "show", outer, "--json").json().get(0).get("resent")).hasSize(1);
+        assertThat(home.ended(0, "dead", "show", outer, "--json").json().get(0).get("resent"))
+                .hasSize(1);
     }
 
     @Test
@@ -294,8 +306,10 @@ class DeadCommandTest {
             assertThat(refused("dead", "resend", id)).contains("found remote references, which belong to its caller");
         }
         String id = home.failed(Request.raw("ps0", MessageType.BACKWARD_AUTOGRAD_REQ, none, List.of()));
-        assertThat(refused("dead", "resend", id)).contains("found BACKWARD_AUTOGRAD_REQ, which only its caller can send");
-        assertThat(home.ended(0, "journal", "list", "--from", DepartedWorkers.RESENDING_WORKER).err())
+        assertThat(refused("dead", "resend", id))
+                .contains("found BACKWARD_AUTOGRAD_REQ, which only its caller can send");
+        assertThat(home.ended(0, "journal", "list", "--from", DepartedWorkers.RESENDING_WORKER)
+                        .err())
                 .as("what was sent")
                 .contains("No call on record matches.");
     }

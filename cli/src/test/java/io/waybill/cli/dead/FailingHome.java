@@ -150,8 +150,8 @@ final class FailingHome implements AutoCloseable {
     private void take(Message message, Outbox outbox) throws RejectedMessageException {
         byte[] bytes = new byte[(int) message.tensor("x").storage().sizeBytes()];
         message.tensor("x").storage().bytes(0, bytes.length).get(bytes);
-        runs.add("take " + bytes.length + " " + Arrays.toString(message.tensor("x").sizes()) + " of " + bytes[0] + " to "
-                + bytes[bytes.length - 1]);
+        runs.add("take " + bytes.length + " "
+                + Arrays.toString(message.tensor("x").sizes()) + " of " + bytes[0] + " to " + bytes[bytes.length - 1]);
         requireMended();
         outbox.response();
     }
@@ -200,7 +200,9 @@ final class FailingHome implements AutoCloseable {
     /** Runs a command that has to end with this code. */
     Ran ended(int code, String... args) {
         Ran ran = run(args);
-        assertThat(ran.code()).as("%s printed %s%s", List.of(args), ran.out(), ran.err()).isEqualTo(code);
+        assertThat(ran.code())
+                .as("%s printed %s%s", List.of(args), ran.out(), ran.err())
+                .isEqualTo(code);
         return ran;
     }
 

@@ -88,7 +88,9 @@ class ResendOnceTest {
             home.isHeld = false;
             threads.shutdown();
         }
-        assertThat(home.requests("orders.pay")).as("requests, the failed one included").isEqualTo(2);
+        assertThat(home.requests("orders.pay"))
+                .as("requests, the failed one included")
+                .isEqualTo(2);
     }
 
     @Test
@@ -110,7 +112,9 @@ class ResendOnceTest {
         } finally {
             threads.shutdown();
         }
-        assertThat(home.requests("orders.pay")).as("requests, the failed one included").isEqualTo(2);
+        assertThat(home.requests("orders.pay"))
+                .as("requests, the failed one included")
+                .isEqualTo(2);
     }
 
     @Test
@@ -134,11 +138,13 @@ class ResendOnceTest {
                 .as("waits as long as the outcome of its repeat is not known")
                 .containsExactly(id);
         home.isHeld = false;
-        Waits.until("the handler has responded", () -> home.run("dead", "list", "--all")
-                .out()
-                .contains(" ok"));
+        Waits.until(
+                "the handler has responded",
+                () -> home.run("dead", "list", "--all").out().contains(" ok"));
         assertThat(home.ended(1, "dead", "resend", id).err()).contains(" ok, which repeats it");
-        assertThat(home.requests("orders.pay")).as("requests, the failed one included").isEqualTo(2);
+        assertThat(home.requests("orders.pay"))
+                .as("requests, the failed one included")
+                .isEqualTo(2);
     }
 
     /** The journal of the worker that sends again is the record: removals of departed workers keep it. */
