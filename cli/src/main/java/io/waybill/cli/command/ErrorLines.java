@@ -64,7 +64,7 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
         return USAGE;
     }
 
-    /** Prints the line of a command that goes on, or ends with its own exit code. */
+    /** Prints the line of a command that chooses its exit code itself. */
     public static void print(CommandLine command, String line) {
         String name = command.getCommandSpec().qualifiedName();
         command.getErr().println(name + ": " + Printable.oneLine(line));

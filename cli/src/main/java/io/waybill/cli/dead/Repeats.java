@@ -28,7 +28,7 @@ final class Repeats {
 
     private Repeats() {}
 
-    /** Reads the whole journal, by which it takes as long as that has requests. */
+    /** Reads the whole journal of that worker. */
     static Repeats read(HomeJournals journals) throws IOException {
         Repeats repeats = new Repeats();
         Optional<WorkerInfo> sender = journals.worker(DepartedWorkers.RESENDING_WORKER);

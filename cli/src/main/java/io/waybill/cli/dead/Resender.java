@@ -50,7 +50,7 @@ import java.util.Optional;
 final class Resender implements Closeable {
 
     /**
-     * What to send.
+     * Choices of the operator for each call.
      *
      * @param timeout of each call; null for the default
      * @param again whether calls are sent that were sent again before

@@ -44,7 +44,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A home with a caller, and a worker whose handlers of two bundles fail until they are mended. */
+/** A home with a caller, and a worker whose handlers of two bundles fail until they are fixed. */
 final class FailingHome implements AutoCloseable {
 
     static final Provider ORDERS = new Provider("org.acme.orders", "1.0.0");
@@ -124,11 +124,11 @@ final class FailingHome implements AutoCloseable {
         if (message.int64("amount") < 0) {
             throw new RejectedMessageException(ErrorCode.REFUSED, "no amount below zero");
         }
-        requireMended();
+        requireFixed();
         outbox.response().text("said", "paid");
     }
 
-    private void requireMended() {
+    private void requireFixed() {
         if (isBroken) {
             throw new IllegalStateException("the till is broken");
         }
@@ -143,7 +143,7 @@ final class FailingHome implements AutoCloseable {
         byte[] payload = new byte[message.payload().remaining()];
         message.payload().duplicate().get(payload);
         runs.add("raw " + new String(payload, StandardCharsets.UTF_8));
-        requireMended();
+        requireFixed();
         outbox.respond(ByteBuffer.allocate(0));
     }
 
@@ -152,7 +152,7 @@ final class FailingHome implements AutoCloseable {
         message.tensor("x").storage().bytes(0, bytes.length).get(bytes);
         runs.add("take " + bytes.length + " "
                 + Arrays.toString(message.tensor("x").sizes()) + " of " + bytes[0] + " to " + bytes[bytes.length - 1]);
-        requireMended();
+        requireFixed();
         outbox.response();
     }
 

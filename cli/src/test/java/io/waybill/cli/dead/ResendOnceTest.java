@@ -43,7 +43,7 @@ class ResendOnceTest {
     }
 
     @Test
-    void refusesASecondTimeUnlessToldSo() throws IOException {
+    void refusesASecondTimeWithoutAgain() throws IOException {
         String id = home.failed(FailingHome.pay(5));
         home.isBroken = false;
         Ran first = home.ended(1, "dead", "resend", id, id);
