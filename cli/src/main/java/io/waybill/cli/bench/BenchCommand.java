@@ -23,7 +23,9 @@ import io.waybill.bench.call.FirstCalls;
 import io.waybill.bench.call.HandlerTimes;
 import io.waybill.bench.call.RoundTrip;
 import io.waybill.bench.call.Throughput;
+import io.waybill.bench.measure.FigureHistory;
 import io.waybill.bench.measure.Figures;
+import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
@@ -196,7 +198,7 @@ public final class BenchCommand implements Runnable {
         options.forEach((name, option) -> option.originalStringValues()
                 .forEach(value ->
                         measurement.append(' ').append(name).append(' ').append(value)));
-        return FigureHistory.Occasion.now(measurement.toString(), note);
+        return FigureHistory.Occasion.now(Build.version(), measurement.toString(), note);
     }
 
     private void show(Figures figures, boolean isJson) {

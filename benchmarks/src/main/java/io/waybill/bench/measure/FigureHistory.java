@@ -1,7 +1,5 @@
-package io.waybill.cli.bench;
+package io.waybill.bench.measure;
 
-import io.waybill.cli.command.Build;
-import io.waybill.cli.command.CommandFailedException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,7 +20,7 @@ import java.util.stream.Collectors;
  *
  * @param file is created with the first figures when it is missing; null for none: figures are not kept then
  */
-record FigureHistory(Path file) {
+public record FigureHistory(Path file) {
 
     private static final String HEADER = "date,build,measurement,variant,metric,value,unit,machine,note";
     private static final Pattern PLAIN = Pattern.compile("[^\",\r\n]*");
@@ -37,23 +35,23 @@ record FigureHistory(Path file) {
      * @param measurement command with its options
      * @param machine processors and JDK
      */
-    record Occasion(String date, String build, String measurement, String machine, String note) {
+    public record Occasion(String date, String build, String measurement, String machine, String note) {
 
-        /** Returns the occasion of a measurement of this build on this machine. */
-        static Occasion now(String measurement, String note) {
+        /** Returns the occasion of a measurement on this machine. */
+        public static Occasion now(String build, String measurement, String note) {
             Runtime runtime = Runtime.getRuntime();
             String machine = runtime.availableProcessors() + " processors, " + System.getProperty("os.arch") + ", JDK "
                     + Runtime.version().feature();
-            return new Occasion(LocalDate.now(ZoneOffset.UTC).toString(), Build.version(), measurement, machine, note);
+            return new Occasion(LocalDate.now(ZoneOffset.UTC).toString(), build, measurement, machine, note);
         }
     }
 
     /**
      * Checks before a measurement that its figures can be appended.
      *
-     * @throws CommandFailedException when the file has other columns, or its folder is missing
+     * @throws IOException when the file has other columns, or its folder is missing
      */
-    void requireUsable() throws IOException, CommandFailedException {
+    public void requireUsable() throws IOException {
         if (file == null) {
             return;
         }
@@ -63,18 +61,17 @@ record FigureHistory(Path file) {
         } catch (NoSuchFileException e) {
             Path folder = file.toAbsolutePath().getParent();
             if (!Files.isDirectory(folder)) {
-                throw new CommandFailedException(
-                        file + ": expected the folder " + folder + ", found none; make it first");
+                throw new IOException(file + ": expected the folder " + folder + ", found none; make it first");
             }
             return;
         }
         if (!first.equals(HEADER)) {
-            throw new CommandFailedException(file + ": expected the columns " + HEADER + ", found " + first);
+            throw new IOException(file + ": expected the columns " + HEADER + ", found " + first);
         }
     }
 
     /** Appends the figures of a measurement. The variant of a row in a list is the row's texts, or its first figure. */
-    void append(Occasion occasion, Map<String, ?> figures) throws IOException {
+    public void append(Occasion occasion, Map<String, ?> figures) throws IOException {
         if (file == null) {
             return;
         }

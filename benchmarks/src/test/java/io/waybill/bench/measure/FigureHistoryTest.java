@@ -1,9 +1,9 @@
-package io.waybill.cli.bench;
+package io.waybill.bench.measure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.waybill.cli.command.CommandFailedException;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -60,7 +60,7 @@ class FigureHistoryTest {
     void refusesAFileWithOtherColumnsBeforeTheMeasurement() throws Exception {
         Path file = Files.writeString(directory.resolve("other.csv"), "name,age\nAda,36\n");
         assertThatThrownBy(() -> new FigureHistory(file).requireUsable())
-                .isInstanceOf(CommandFailedException.class)
+                .isInstanceOf(IOException.class)
                 .hasMessage(file + ": expected the columns " + HEADER + ", found name,age");
         assertThat(file).hasContent("name,age\nAda,36\n");
     }
@@ -70,7 +70,7 @@ class FigureHistoryTest {
         Path folder = directory.resolve("none");
         Path file = folder.resolve("figures.csv");
         assertThatThrownBy(() -> new FigureHistory(file).requireUsable())
-                .isInstanceOf(CommandFailedException.class)
+                .isInstanceOf(IOException.class)
                 .hasMessage(file + ": expected the folder " + folder + ", found none; make it first");
     }
 
