@@ -214,9 +214,10 @@ public final class BundleControl implements AutoCloseable {
 
     private BundleSlot requireReplaceable(StagedJar staged, Keeping keeping) throws BundleRefusedException {
         try {
+            BundleSlot slot = slots.require(staged.symbolicName());
             canaries.requireNone(staged.symbolicName());
             requireAllowed(staged, keeping);
-            return slots.require(staged.symbolicName());
+            return slot;
         } catch (BundleRefusedException e) {
             staging.discard(staged);
             throw e;

@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.admin.Canary;
 import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,6 +69,23 @@ class RestartBundleTest {
         node.bundles().uninstall("org.acme.count");
         restart();
         assertThat(node.bundles().installed("org.acme.count")).isEmpty();
+    }
+
+    @Test
+    void hasTheVersionThatWasPromotedLast() throws Exception {
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+        Path next = forge.responding("org.acme.count", "2.0.0", "two");
+        node.bundles().canary(next, Canary.ofPercent(100));
+        restart();
+        assertThat(node.response()).as("after a restart during a trial").isEqualTo("one");
+        assertThat(node.registry.statuses())
+                .extracting(status -> status.provider().toString())
+                .doesNotContain("org.acme.count 2.0.0");
+
+        node.bundles().canary(next, Canary.ofPercent(100));
+        node.bundles().promote("org.acme.count");
+        restart();
+        assertThat(node.response()).as("after a promotion").isEqualTo("two");
     }
 
     @Test

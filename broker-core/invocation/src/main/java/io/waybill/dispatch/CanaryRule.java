@@ -14,7 +14,6 @@ public final class CanaryRule {
     private static final long MIX_2 = 0xc4ceb9fe1a85ec53L;
     private static final int SHARE_BITS = 53; // as many as a double has
 
-    private final double percent;
     private final long limit; // of the first bits of an id's hash
     private final Optional<Pattern> caller;
     private final Optional<Pattern> key;
@@ -30,7 +29,6 @@ public final class CanaryRule {
             throw new IllegalArgumentException(
                     "the share of a canary: expected more than 0% and at most 100%, found " + percent + "%");
         }
-        this.percent = percent;
         this.limit = (long) (percent / ALL * (1L << SHARE_BITS));
         this.caller = caller.map(CanaryRule::pattern);
         this.key = key.map(CanaryRule::pattern);
@@ -38,11 +36,6 @@ public final class CanaryRule {
 
     private static Pattern pattern(String text) {
         return Pattern.compile("\\Q" + text.replace("*", "\\E.*\\Q") + "\\E");
-    }
-
-    /** Returns the share in percent. */
-    public double percent() {
-        return percent;
     }
 
     /** Returns whether requests of a handler's key may go to the next version. */

@@ -138,7 +138,7 @@ public final class HandlerRegistry {
             if (added.stream().anyMatch(HandlerEntry::isWithdrawn)) {
                 throw new IllegalStateException("a handler that was withdrawn can't be published");
             }
-            canaries.values().removeIf(canary -> added.contains(canary.entry()));
+            added.forEach(this::endShare);
             added.forEach(this::enter);
             takeOut(leaving, new Object());
             publish();
@@ -434,6 +434,12 @@ public final class HandlerRegistry {
                 used, new HandlerTable.Transition(left, !draining.isEmpty(), expectingMore), parking, clock);
     }
 
+    /** Ends a handler's share of the requests of another one; false if it has none. Under lock. */
+    private boolean endShare(HandlerEntry entry) {
+        Canary canary = canaries.get(entry.key());
+        return canary != null && canary.entry == entry && canaries.remove(entry.key(), canary);
+    }
+
     /** Removes handlers that leave together; {@link #publish()} follows. Under lock. */
     private void takeOut(List<HandlerEntry> entries, Object together) {
         entries.forEach(entry -> remove(entry, together));
@@ -442,8 +448,8 @@ public final class HandlerRegistry {
     private void remove(HandlerEntry entry, Object together) {
         List<HandlerEntry> ofKey = published.get(entry.key());
         boolean wasPublished = ofKey != null && ofKey.remove(entry);
-        boolean wasCanary = canaries.values().removeIf(canary -> canary.entry == entry);
-        if (wasPublished || wasCanary) {
+        boolean wasSharing = endShare(entry);
+        if (wasPublished || wasSharing) {
             draining.put(entry, together);
         }
         if (wasPublished && ofKey.isEmpty()) {
