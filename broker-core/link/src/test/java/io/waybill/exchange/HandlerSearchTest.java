@@ -12,7 +12,6 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
-import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.Provider;
 import io.waybill.exchange.HandlerSearch.Found;
