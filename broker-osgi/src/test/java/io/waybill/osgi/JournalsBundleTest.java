@@ -25,19 +25,10 @@ class JournalsBundleTest {
             @Component @HandlesMessage("calls.count")
             public final class Counts implements MessageHandler {
                 private final io.waybill.api.journal.JournalReader reader;
-                private final String before;
+                private final Object left;
                 @Activate
                 public Counts(@Reference io.waybill.api.journal.Journals journals) throws java.io.IOException {
-                    Object left = System.getProperties().get("journals.test");
-                    String found = "no reader";
-                    if (left instanceof io.waybill.api.journal.JournalReader open) {
-                        try {
-                            found = open.workers().size() + " workers";
-                        } catch (java.io.IOException e) {
-                            found = e.getMessage();
-                        }
-                    }
-                    before = found;
+                    left = System.getProperties().get("journals.test");
                     reader = journals.open();
                     System.getProperties().put("journals.test", reader);
                 }
@@ -45,7 +36,17 @@ class JournalsBundleTest {
                 public void handle(Message message, Outbox outbox) throws Exception {
                     long[] calls = {0};
                     reader.list(reader.query().operation("calls.*"), 0, call -> calls[0]++);
-                    outbox.response().text("found", calls[0] + " calls, " + before);
+                    outbox.response().text("found", calls[0] + " calls, " + before());
+                }
+                private String before() {
+                    if (left instanceof io.waybill.api.journal.JournalReader open) {
+                        try {
+                            return open.workers().size() + " workers";
+                        } catch (java.io.IOException e) {
+                            return e.getMessage();
+                        }
+                    }
+                    return "no reader";
                 }
             }
             """;

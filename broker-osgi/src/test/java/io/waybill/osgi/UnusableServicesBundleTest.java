@@ -75,7 +75,7 @@ class UnusableServicesBundleTest {
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(jar))
-                .withMessageContainingAll("can't be used", "no text", "org.acme.count 1.0.0 is in its place again");
+                .withMessageContainingAll("can't be used", "no text", "org.acme.count 1.0.0 still serves");
         assertThat(node.response()).as("of the version that served before").isEqualTo("one");
     }
 

@@ -216,7 +216,7 @@ class BadBundlesIT {
         assertThat(waybill("bundle", "list", "--node", "ps0", "--handlers").out())
                 .containsPattern(operation + " +stuck +" + name);
         assertThat(waybill("bundle", "list", "--node", "ps0").out())
-                .containsPattern(name + " +1\\.0\\.0 +handler +active +\\S+ \\S+ +" + MAX_STUCK);
+                .containsPattern(name + " +1\\.0\\.0 +handler +active +\\S+ \\S+ +- +\\d+ +\\d+ +" + MAX_STUCK);
         assertThat(node.err()).contains("does not come back from " + operation).contains("at bad.Handler.handle(");
 
         Path fixed = maker.bundle(name, operation).version("2.0.0").build();

@@ -234,7 +234,7 @@ class PoolTest {
         call("nested", TestBroker.SERVER).close();
         List<String> results = new ArrayList<>();
         NodeDistribution node = new NodeDistribution(
-                directory.resolve("bundles"),
+                directory.resolve("node/system"),
                 ShippedBundles.ALL,
                 Optional.of(directory.resolve("node/conf")),
                 Map.of());
