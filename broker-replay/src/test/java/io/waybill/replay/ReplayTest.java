@@ -18,14 +18,17 @@ import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -92,6 +95,36 @@ class ReplayTest {
                         + row.verdict() + " " + row.count())
                 .containsExactly("b math.refuse played SAME 1", "b math.twice played SAME 1000");
         assertThat(report.isAllSame()).isTrue();
+    }
+
+    /** After a boot of the host, counters of message ids begin far above those before. */
+    @Test
+    void runsEachCallOfACallerOnceThatReturnedAfterABoot() throws Exception {
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = null;
+        for (int incarnation = 1; incarnation <= 2; incarnation++) {
+            home = scenario.record(directory, caller -> {
+                askAll(caller, 3);
+                assertThatThrownBy(() -> ask(caller, "b", "math.unknown", 3)).isInstanceOf(CallException.class);
+            });
+            pretendABoot(home);
+        }
+        List<String> run = new ArrayList<>();
+        scenario.replay(home).run(call -> run.add(MessageId.text(call.call().id()) + " " + call.operation()));
+        assertThat(run).doesNotHaveDuplicates();
+        assertThat(run.stream().filter(call -> call.endsWith(" math.twice"))).hasSize(6);
+        assertThat(run.get(run.size() - 1))
+                .as("an id of the second incarnation")
+                .contains(".42949");
+    }
+
+    private static void pretendABoot(Path home) throws IOException {
+        try (Stream<Path> files = Files.walk(home)) {
+            for (Path mark : files.filter(file -> file.endsWith("boot")).toList()) {
+                String other = Files.readString(mark).replaceFirst("boot=.*", "boot=" + UUID.randomUUID());
+                Files.writeString(mark, other);
+            }
+        }
     }
 
     @Test

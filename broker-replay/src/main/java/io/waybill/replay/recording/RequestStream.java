@@ -10,6 +10,8 @@ import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Consumer;
 
 /**
@@ -20,8 +22,10 @@ import java.util.function.Consumer;
  */
 final class RequestStream implements Closeable {
 
-    /** Max bits: 32 MB. Requests beyond this distance from the first one are not known to be handled. */
+    /** Max bits of an incarnation: 32 MB. Its requests beyond this distance are not known to be handled. */
     private static final int MAX_HANDLED = 1 << 28;
+    /** The counters of an incarnation of the caller have the same bits above these. */
+    private static final int COUNTER_BITS = 32;
 
     private final WorkerInfo caller;
     private final int worker;
@@ -29,13 +33,15 @@ final class RequestStream implements Closeable {
     private final StoredJournals journals;
     private final StoredJournal journal;
     private final HeldRequests held;
-    private final BitSet handled = new BitSet(); // by counter, from the first request to the worker on
-    private long firstCounter = -1;
+    private final Map<Long, Handled> handled = new HashMap<>(); // by incarnation of the caller
     private long lastCounter = -1;
     private long endCounter = -1; // counter at the end of the first pass; -1 during the pass
     private long open; // number of wanted requests without a known response of a handler
     private QueueScan requests;
     private PendingRequest last; // null if the last request is not to the worker
+
+    /** Requests of an incarnation that a handler responded to: bits by counter, from its first one to the worker on. */
+    private record Handled(long firstCounter, BitSet requests) {}
 
     /**
      * Creates a stream.
@@ -112,7 +118,7 @@ final class RequestStream implements Closeable {
     }
 
     private PendingRequest pending(RecordView header, long counter) throws IOException {
-        firstCounter = firstCounter < 0 ? counter : firstCounter;
+        handled.computeIfAbsent(counter >>> COUNTER_BITS, incarnation -> new Handled(counter, new BitSet()));
         if (!filter.takes(header)) {
             return PendingRequest.unwanted(header);
         }
@@ -127,16 +133,19 @@ final class RequestStream implements Closeable {
     /** Records that a handler responded to a request of this stream. */
     void handled(PendingRequest request) {
         open -= request.isWanted() ? 1 : 0;
-        long at = MessageId.counter(request.id()) - firstCounter;
+        long counter = MessageId.counter(request.id());
+        Handled of = handled.get(counter >>> COUNTER_BITS);
+        long at = of == null ? -1 : counter - of.firstCounter;
         if (at >= 0 && at < MAX_HANDLED) {
-            handled.set((int) at);
+            of.requests.set((int) at);
         }
     }
 
     /** Returns whether a handler is known to have responded to a request. */
     boolean isHandled(long counter) {
-        long at = counter - firstCounter;
-        return at >= 0 && at < MAX_HANDLED && handled.get((int) at);
+        Handled of = handled.get(counter >>> COUNTER_BITS);
+        long at = of == null ? -1 : counter - of.firstCounter;
+        return at >= 0 && at < MAX_HANDLED && of.requests.get((int) at);
     }
 
     /** Starts over, and returns the wanted requests without a known response of a handler. Null after the last. */
