@@ -68,7 +68,7 @@ public final class BundleControl implements AutoCloseable {
         this.starts = new BundleStarts(slots, steps);
         this.waiting = new WaitingBundles(slots);
         this.replacement = new BundleReplacement(slots, staging, steps, starts, clock);
-        this.canaries = new Canaries(replacement, steps, machine, this::rollBackFor);
+        this.canaries = new Canaries(staging, replacement, steps, machine, this::rollBackFor);
     }
 
     /** Lists every bundle, the system's first, then by name. */
@@ -193,8 +193,12 @@ public final class BundleControl implements AutoCloseable {
 
     /** Removes the canary of a bundle, whose running version serves all requests again. */
     public BundleStatus rollBack(String symbolicName) throws BundleRefusedException {
+        return rollBack(symbolicName, null);
+    }
+
+    private BundleStatus rollBack(String symbolicName, String reason) throws BundleRefusedException {
         return exclusively("roll back " + symbolicName, () -> {
-            BundleSlot running = canaries.rollBack(symbolicName, null);
+            BundleSlot running = canaries.rollBack(symbolicName, reason);
             arrivals.incrementAndGet();
             return running;
         });
@@ -202,11 +206,7 @@ public final class BundleControl implements AutoCloseable {
 
     private void rollBackFor(String symbolicName, String reason) {
         try {
-            exclusively("roll back " + symbolicName, () -> {
-                BundleSlot running = canaries.rollBack(symbolicName, reason);
-                arrivals.incrementAndGet();
-                return running;
-            });
+            rollBack(symbolicName, reason);
         } catch (BundleRefusedException e) {
             LOG.info("{} was not rolled back: {}", symbolicName, e.getMessage()); // another operation ended the trial
         }

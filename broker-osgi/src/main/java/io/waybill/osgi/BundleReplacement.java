@@ -101,12 +101,6 @@ final class BundleReplacement {
         staging.discard(slot.jar());
     }
 
-    /** Discards a candidate that is refused before it was installed, and returns why. */
-    BundleRefusedException refused(StagedJar candidate, BundleRefusedException why) {
-        staging.discard(candidate);
-        return why;
-    }
-
     private static String remedy(BundleRefusedException why) {
         return why.reason() == Reason.START_FAILED
                 ? " (if the two can't run at the same time, declare the bundle @Exclusive, or stop it first)"

@@ -7,6 +7,7 @@ import io.waybill.host.Host;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.jar.Staging;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ final class Canaries implements AutoCloseable {
     private static final Duration CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Logger LOG = LoggerFactory.getLogger(Canaries.class);
 
+    private final Staging staging;
     private final BundleReplacement replacement;
     private final BundleSteps steps;
     private final Host machine;
@@ -41,7 +43,13 @@ final class Canaries implements AutoCloseable {
             BundleSlot running, BundleSlot next, Optional<RollbackRule> rollbackIf, AtomicBoolean isOver) {}
 
     /** @param rollback called on the thread of the rules, with a bundle's symbolic name and the reason */
-    Canaries(BundleReplacement replacement, BundleSteps steps, Host machine, BiConsumer<String, String> rollback) {
+    Canaries(
+            Staging staging,
+            BundleReplacement replacement,
+            BundleSteps steps,
+            Host machine,
+            BiConsumer<String, String> rollback) {
+        this.staging = staging;
         this.replacement = replacement;
         this.steps = steps;
         this.machine = machine;
@@ -53,26 +61,15 @@ final class Canaries implements AutoCloseable {
         CanaryRule rule;
         Optional<RollbackRule> rollbackIf;
         try {
+            requirePossible(running, candidate);
             rule = new CanaryRule(settings.percent(), settings.caller(), settings.operation());
             rollbackIf = settings.rollbackIf().map(RollbackRule::parse);
+        } catch (BundleRefusedException e) {
+            staging.discard(candidate);
+            throw e;
         } catch (IllegalArgumentException e) {
-            throw replacement.refused(candidate, new BundleRefusedException(Reason.FAILED, e.getMessage(), e));
-        }
-        if (candidate.version().equals(running.jar().version())) {
-            throw replacement.refused(
-                    candidate,
-                    new BundleRefusedException(
-                            Reason.FAILED,
-                            candidate + " can't be a canary: the running one has the same version, and the two would"
-                                    + " be counted as one"));
-        }
-        if (!steps.canStartBeside(running, candidate)) {
-            throw replacement.refused(
-                    candidate,
-                    new BundleRefusedException(
-                            Reason.FAILED,
-                            candidate + " can't be a canary: it or " + running.jar()
-                                    + " is exclusive or not active, and the two can't run at the same time"));
+            staging.discard(candidate);
+            throw new BundleRefusedException(Reason.FAILED, e.getMessage(), e);
         }
         BundleSlot next = replacement.startBeside(running, candidate, started -> steps.shareRequests(started, rule));
         next.tries(describe(settings, rollbackIf));
@@ -82,6 +79,21 @@ final class Canaries implements AutoCloseable {
             check = new PeriodicCheck(machine, "waybill-canary-watch", CHECK_INTERVAL, this::checkRules);
         }
         return next;
+    }
+
+    private void requirePossible(BundleSlot running, StagedJar candidate) throws BundleRefusedException {
+        if (candidate.version().equals(running.jar().version())) {
+            throw new BundleRefusedException(
+                    Reason.FAILED,
+                    candidate + " can't be a canary: expected another version than the running one, found the same;"
+                            + " build it with another Bundle-Version");
+        }
+        if (!steps.canStartBeside(running, candidate)) {
+            throw new BundleRefusedException(
+                    Reason.FAILED,
+                    candidate + " can't be a canary: expected two versions that can run at the same time, found that it"
+                            + " or " + running.jar() + " is exclusive, or not active; update without --canary");
+        }
     }
 
     private static String describe(Canary settings, Optional<RollbackRule> rollbackIf) {
@@ -96,7 +108,9 @@ final class Canaries implements AutoCloseable {
         Trial trial = require(symbolicName);
         if (!trial.next.isStarted() || !trial.isOver.compareAndSet(false, true)) {
             throw new BundleRefusedException(
-                    Reason.FAILED, trial.next.jar() + " does not run any more, or is being rolled back");
+                    Reason.FAILED,
+                    trial.next.jar() + " does not run any more, or is being rolled back; waybill"
+                            + " bundle rollback removes it");
         }
         try {
             steps.replaceHandlers(trial.running.bundle, trial.next.bundle);
@@ -149,7 +163,9 @@ final class Canaries implements AutoCloseable {
     private Trial require(String symbolicName) throws BundleRefusedException {
         Trial trial = trials.get(symbolicName);
         if (trial == null) {
-            throw new BundleRefusedException(Reason.UNKNOWN_BUNDLE, "no canary of " + symbolicName + " is there");
+            throw new BundleRefusedException(
+                    Reason.UNKNOWN_BUNDLE,
+                    "no canary of " + symbolicName + " is there; waybill bundle update --canary starts one");
         }
         return trial;
     }

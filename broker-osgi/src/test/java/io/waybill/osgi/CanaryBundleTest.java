@@ -268,7 +268,7 @@ class CanaryBundleTest {
         Path same = version(1, "");
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().canary(same, Canary.ofPercent(5)))
-                .withMessageContaining("the running one has the same version");
+                .withMessageContaining("expected another version than the running one, found the same");
         Path next = version(2, "");
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().canary(next, Canary.ofPercent(0)))
@@ -282,12 +282,42 @@ class CanaryBundleTest {
                 .build();
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().canary(exclusive, Canary.ofPercent(5)))
-                .withMessageContaining("is exclusive or not active");
+                .withMessageContaining("org.acme.count 1.0.0 is exclusive, or not active; update without --canary");
         assertThat(version(trainer, "text.count")).isEqualTo(1);
         assertThat(listed()).hasSize(1);
         try (var staged = Files.list(directory.resolve("osgi/cache/staging"))) {
             assertThat(staged).as("copies of refused jars").hasSizeLessThanOrEqualTo(1);
         }
+    }
+
+    /** An operation that only the canary has is free until its promotion. */
+    @Test
+    void aPromotionThatIsRefusedCanBeRepeated() throws Exception {
+        node.bundles().install(version(1, ""));
+        node.bundles()
+                .canary(
+                        forge.bundle(NAME, "2.0.0")
+                                .handler("Count", "\"text.count\"", "outbox.response().int64(\"version\", 2);")
+                                .handler("More", "\"text.more\"", "outbox.response().int64(\"version\", 2);")
+                                .build(),
+                        Canary.ofPercent(100));
+        node.bundles()
+                .install(forge.bundle("org.acme.other", "1.0.0")
+                        .handler("Other", "\"text.more\"", "outbox.response().int64(\"version\", 7);")
+                        .build());
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().promote(NAME))
+                .withMessageContaining("org.acme.count 2.0.0 claims text.more, which org.acme.other 1.0.0 handles");
+        assertThat(version(trainer, "text.count")).as("the trial goes on").isEqualTo(2);
+        assertThat(version(trainer, "text.more")).isEqualTo(7);
+
+        node.bundles().uninstall("org.acme.other");
+        node.bundles().promote(NAME);
+        assertThat(version(trainer, "text.count")).isEqualTo(2);
+        assertThat(version(trainer, "text.more"))
+                .as("an operation of the canary alone")
+                .isEqualTo(2);
+        loadersAreUnreachable();
     }
 
     private void loadersAreUnreachable() {

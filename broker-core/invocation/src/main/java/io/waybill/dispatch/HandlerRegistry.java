@@ -126,7 +126,8 @@ public final class HandlerRegistry {
      * table has all the new ones and none of the old ones, so no request is without a handler in between. The old ones
      * end the requests that they have begun; {@link #withdraw} waits for that.
      *
-     * @param next prepared handlers, which may share the requests of the old ones already
+     * @param next prepared handlers, which may share the requests of the old ones already; one that was withdrawn
+     * meanwhile is not published
      * @throws KeyClaimedException when a handler of a provider of another name has one of the keys; nothing changes
      * then
      */
@@ -135,11 +136,10 @@ public final class HandlerRegistry {
         List<HandlerEntry> added = entries(next);
         synchronized (lock) {
             requireUnclaimed(added);
-            if (added.stream().anyMatch(HandlerEntry::isWithdrawn)) {
-                throw new IllegalStateException("a handler that was withdrawn can't be published");
-            }
             added.forEach(this::endShare);
-            added.forEach(this::enter);
+            added.stream()
+                    .filter(entry -> !draining.containsKey(entry) && !entry.isWithdrawn())
+                    .forEach(this::enter);
             takeOut(leaving, new Object());
             publish();
         }

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -74,6 +75,30 @@ class HandlerRegistryTest {
         assertThat(table.forControl(new UnsafeBuffer(utf8("bundle.list")), 0, 11)
                         .handler())
                 .isSameAs(handler);
+    }
+
+    /** A table with it would make the search of a request go round for ever. */
+    @Test
+    void publishesNoHandlerThatWasWithdrawn() throws Exception {
+        HandlerRegistry.Registration old = registry.addExclusively(spec(ACME, 0, handler(), "text.count", "text.more"));
+        HandlerRegistry.Registration left = registry.prepare(spec(NEWER, 0, handler(), "text.count"));
+        HandlerRegistry.Registration stays = registry.prepare(spec(NEWER, 0, handler(), "text.more"));
+        registry.share(List.of(left, stays), new CanaryRule(100, Optional.empty(), Optional.empty()));
+        assertThat(registry.table().forKey(COUNT).hasCanary()).isTrue();
+        registry.takeOut(List.of(left));
+        assertThat(registry.table().forKey(COUNT).hasCanary())
+                .as("a share of a withdrawn handler")
+                .isFalse();
+
+        registry.replace(List.of(old), List.of(left, stays));
+        assertThat(registry.table().forKey(COUNT)).isNull();
+        assertThat(registry.table().absence(COUNT)).isEqualTo(Absence.LEFT);
+        assertThat(registry.table().forKey(HandlerKey.parse("text.more")))
+                .isSameAs(stays.entries().get(0));
+        registry.withdraw(List.of(old, left, stays), LONG);
+        assertThat(registry.table().isDraining())
+                .as("handlers that still end requests")
+                .isFalse();
     }
 
     @Test

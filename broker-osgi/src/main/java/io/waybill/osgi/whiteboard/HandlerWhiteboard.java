@@ -210,13 +210,13 @@ public final class HandlerWhiteboard
      * @throws KeyClaimedException if another bundle's handler has one of the keys; nothing changes then
      */
     void share(Bundle next, CanaryRule rule) throws KeyClaimedException {
-        List<Published> sharing;
+        List<Published> waiting;
         synchronized (byBundle) {
-            sharing = held.put(next.getBundleId(), new ArrayList<>());
+            waiting = List.copyOf(held.get(next.getBundleId()));
         }
-        List<HandlerRegistry.Registration> prepared = prepare(sharing);
+        List<HandlerRegistry.Registration> prepared = prepare(waiting);
         registry.share(prepared, rule);
-        entered(sharing, prepared);
+        entered(waiting, prepared);
     }
 
     /**
@@ -230,7 +230,7 @@ public final class HandlerWhiteboard
         List<HandlerRegistry.Registration> leaving;
         List<HandlerRegistry.Registration> all;
         synchronized (byBundle) {
-            waiting = held.remove(next.getBundleId()); // from here on the bundle publishes further handlers by itself
+            waiting = List.copyOf(held.get(next.getBundleId()));
             leaving = registrationsOf(old);
             all = new ArrayList<>(registrationsOf(next));
         }
@@ -238,6 +238,11 @@ public final class HandlerWhiteboard
         all.addAll(prepared);
         registry.replace(leaving, all);
         entered(waiting, prepared);
+        List<Published> later;
+        synchronized (byBundle) {
+            later = held.remove(next.getBundleId()); // from here on the bundle publishes further handlers by itself
+        }
+        later.forEach(this::publish);
     }
 
     /** Ends {@link #share}. Requests that have begun still complete. */
@@ -274,6 +279,7 @@ public final class HandlerWhiteboard
             for (int i = 0; i < added.size(); i++) {
                 added.get(i).registration = registrations.get(i);
             }
+            held.values().forEach(waiting -> waiting.removeAll(added));
             gone = added.stream().filter(each -> each.isGone).toList();
             published.addAll(added);
             gone.forEach(published::remove);
@@ -292,9 +298,16 @@ public final class HandlerWhiteboard
                 }
             }
             HandlerRegistry.Registration registration = registry.addExclusively(handler.spec);
+            boolean isGone;
             synchronized (byBundle) {
                 handler.registration = registration;
-                published.add(handler);
+                isGone = handler.isGone; // while it was held, and its bundle began to publish by itself
+                if (!isGone) {
+                    published.add(handler);
+                }
+            }
+            if (isGone) {
+                registration.withdraw(Duration.ZERO);
             }
             return true;
         } catch (KeyClaimedException e) {
