@@ -6,7 +6,6 @@ import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceEvent;
@@ -61,6 +60,7 @@ final class SideBySide implements FindHook, EventListenerHook {
     private static boolean isOtherVersion(Bundle bundle, Bundle asking) {
         return bundle != null // it has unregistered the service
                 && bundle.getBundleId() != asking.getBundleId()
-                && Objects.equals(bundle.getSymbolicName(), asking.getSymbolicName());
+                && bundle.getSymbolicName() != null
+                && bundle.getSymbolicName().equals(asking.getSymbolicName());
     }
 }
