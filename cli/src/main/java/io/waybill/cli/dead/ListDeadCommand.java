@@ -10,6 +10,7 @@ import io.waybill.cli.command.UsageException;
 import io.waybill.cli.journal.CallJson;
 import io.waybill.cli.journal.RecordJson;
 import io.waybill.cli.select.MessageSelection;
+import io.waybill.cli.select.NewestOption;
 import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.cli.select.SelectionOptions;
 import io.waybill.cli.show.Json;
@@ -73,21 +74,15 @@ final class ListDeadCommand implements Callable<Integer> {
     @Option(names = "--all", description = "Also those that were sent again.")
     private boolean all;
 
-    @Option(
-            names = "--limit",
-            paramLabel = "N",
-            defaultValue = "50",
-            description = "Only the N newest; 0 for all. Default: ${DEFAULT-VALUE}.")
-    private int limit;
+    @Mixin
+    private NewestOption newest;
 
     @Option(names = "--json", description = "Prints a line of JSON for each call.")
     private boolean json;
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        if (limit < 0) {
-            throw new UsageException("--limit must be 0 or more: " + limit);
-        }
+        int limit = newest.limit();
         Surroundings surroundings = dead.surroundings();
         Host host = Host.real();
         ScanProgress watched = new ScanProgress(surroundings);

@@ -5,6 +5,7 @@ import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.NewestOption;
 import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.cli.select.SelectionOptions;
 import io.waybill.cli.select.SourceOptions;
@@ -48,21 +49,15 @@ final class ListCommand implements Callable<Integer> {
     @Mixin
     private OutcomeSelection outcomes;
 
-    @Option(
-            names = "--limit",
-            paramLabel = "N",
-            defaultValue = "50",
-            description = "Only the N newest; 0 for all. Default: ${DEFAULT-VALUE}.")
-    private int limit;
+    @Mixin
+    private NewestOption newest;
 
     @Option(names = "--json", description = "Prints a line of JSON for each call.")
     private boolean json;
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        if (limit < 0) {
-            throw new UsageException("--limit must be 0 or more: " + limit);
-        }
+        int limit = newest.limit();
         Surroundings surroundings = journal.surroundings();
         Host host = Host.real();
         ScanProgress watched = new ScanProgress(surroundings);
